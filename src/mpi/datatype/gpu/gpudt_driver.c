@@ -1,0 +1,309 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Finds, loads and judges the CUDA driver at run time. Knows nothing of datatypes or messages.
+ *
+ * The library links no CUDA library. A device address can only exist after something in the
+ * process has loaded libcuda, so the loader watches for that (driver_in_process) and takes its
+ * table from the library that is then there: a host program makes no CUDA call and no dlopen,
+ * whether or not the machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda on
+ * its own account. The state moves forward only:
+ *
+ *     UNSEEN --> LOADED --> ABSENT
+ *          \_________________^
+ *
+ * so a thread that reads LOADED may go on using the table even while another one finds that the
+ * driver has no device; the functions stay callable until the process ends.
+ *
+ * The application's environment (CUDA_VISIBLE_DEVICES and others) is the driver's to read. */
+
+#include "mpiimpl.h"
+#include "gpudt_driver.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#if defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define HAVE_SINGLE_THREADED_FLAG 1
+#endif
+#endif
+
+enum driver_state {
+    DRIVER_STATE__UNSEEN,       /* no libcuda in this process yet */
+    DRIVER_STATE__LOADED,       /* table is filled; whether CUDA is initialised is not known */
+    DRIVER_STATE__ABSENT        /* final: see no_gpu_reason */
+};
+
+static MPL_initlock_t driver_lock = MPL_INITLOCK_INITIALIZER;
+static MPL_atomic_int_t driver_state = MPL_ATOMIC_INT_T_INITIALIZER(DRIVER_STATE__UNSEEN);
+
+/* All below are written under driver_lock before the state that publishes them is stored. */
+static MPII_Gpudt_driver_t driver_table;
+static char no_gpu_reason[MPIR_GPUDT_REASON_SZ];
+static bool driver_initialized;
+
+/* Value of the dynamic linker's count of loaded objects when libcuda was last found missing. */
+static MPL_atomic_uint64_t objects_searched = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+
+struct driver_symbol {
+    const char *base;           /* name without version suffix, for cuGetProcAddress */
+    const char *symbol;         /* name of that version in the library's symbol table */
+    int version;
+    bool required;
+    size_t member_off;          /* of the function pointer in MPII_Gpudt_driver_t */
+};
+
+#define SYMBOL_ROW(name_, version_, symbol_, required_)                         \
+    { "cu" #name_, symbol_, version_, required_, offsetof(MPII_Gpudt_driver_t, cu##name_) },
+#define REQUIRED_ROW(name_, version_, symbol_) SYMBOL_ROW(name_, version_, symbol_, true)
+#define OPTIONAL_ROW(name_, version_, symbol_) SYMBOL_ROW(name_, version_, symbol_, false)
+static const struct driver_symbol driver_symbols[] = {
+    MPII_GPUDT_DRIVER_REQUIRED(REQUIRED_ROW)
+    MPII_GPUDT_DRIVER_OPTIONAL(OPTIONAL_ROW)
+    {NULL, NULL, 0, false, 0}
+};
+
+struct object_search {
+    bool first;
+    uint64_t objects_known;
+    uint64_t objects;
+    bool found;
+};
+
+static bool process_is_single_threaded(void);
+static bool driver_in_process(void);
+static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg);
+static void driver_load(void);
+static const char *table_fill(void *library);
+static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
+                         const struct driver_symbol *s);
+static void driver_start(void);
+static void error_words(const MPII_Gpudt_driver_t * drv, CUresult res, const char **name,
+                        const char **text, char *number, size_t number_sz);
+
+const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void)
+{
+    int state;
+
+    if (process_is_single_threaded())
+        return NULL;
+
+    state = MPL_atomic_acquire_load_int(&driver_state);
+    if (state == DRIVER_STATE__UNSEEN && driver_in_process()) {
+        MPL_initlock_lock(&driver_lock);
+        driver_load();
+        MPL_initlock_unlock(&driver_lock);
+        state = MPL_atomic_acquire_load_int(&driver_state);
+    }
+    return state == DRIVER_STATE__LOADED ? &driver_table : NULL;
+}
+
+const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
+{
+    const MPII_Gpudt_driver_t *drv = NULL;
+
+    MPL_initlock_lock(&driver_lock);
+    driver_load();
+    driver_start();
+    if (MPL_atomic_relaxed_load_int(&driver_state) == DRIVER_STATE__LOADED)
+        drv = &driver_table;
+    MPL_initlock_unlock(&driver_lock);
+
+    if (reason)
+        *reason = drv ? "" : no_gpu_reason;
+    return drv;
+}
+
+int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
+                            const char *fcname, int line)
+{
+    char number[32];
+    const char *name, *text;
+    int errclass = res == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
+
+    error_words(drv, res, &name, &text, number, sizeof(number));
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
+                                "**gpudt_driver", "**gpudt_driver %s %s %s", call, name, text);
+}
+
+int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
+{
+    const char *reason;
+    const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_init(&reason);
+
+    memset(info, 0, sizeof(*info));
+    info->built = 1;
+    info->cuda_version = CUDA_VERSION;
+    MPL_snprintf(info->reason, sizeof(info->reason), "%s", reason);
+
+    /* A library without a usable device still knows its version. */
+    if (driver_table.cuDriverGetVersion) {
+        info->driver_found = 1;
+        if (driver_table.cuDriverGetVersion(&info->driver_version) != CUDA_SUCCESS)
+            info->driver_version = 0;
+    }
+    if (drv && drv->cuDeviceGetCount(&info->ndevices) != CUDA_SUCCESS)
+        info->ndevices = 0;
+
+    return MPI_SUCCESS;
+}
+
+/* The driver starts threads of its own when it creates a context, so a process that has never had
+ * a second thread has no device memory. The C library's flag for that costs one load; it is what
+ * keeps a host program's messages free of any cost that could be measured. A child made by fork
+ * alone counts as single-threaded again, and CUDA is unusable there. */
+static bool process_is_single_threaded(void)
+{
+#ifdef HAVE_SINGLE_THREADED_FLAG
+    return __libc_single_threaded;
+#else
+    return false;
+#endif
+}
+
+/* Whether some libcuda is loaded in this process. Walks the list of loaded objects only when it
+ * has grown since the last walk; otherwise the cost is one uncontended lock of the linker. */
+static bool driver_in_process(void)
+{
+    struct object_search search = {
+        .first = true,
+        .objects_known = MPL_atomic_relaxed_load_uint64(&objects_searched)
+    };
+
+    dl_iterate_phdr(object_visit, &search);
+    if (!search.found && search.objects != search.objects_known)
+        MPL_atomic_relaxed_store_uint64(&objects_searched, search.objects);
+    return search.found;
+}
+
+/* For dl_iterate_phdr: a result other than 0 ends the walk. */
+static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg)
+{
+    struct object_search *search = arg;
+    const char *base;
+
+    if (search->first) {
+        search->first = false;
+        search->objects = info->dlpi_adds;
+        if (search->objects == search->objects_known)
+            return 1;
+    }
+
+    base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
+    base = base ? base + 1 : info->dlpi_name;
+    search->found = base && strncmp(base, "libcuda.so", strlen("libcuda.so")) == 0;
+    return search->found;
+}
+
+/* UNSEEN -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table must stay
+ * valid when the application unloads its own reference. */
+static void driver_load(void)
+{
+    void *library;
+    const char *missing;
+
+    if (MPL_atomic_relaxed_load_int(&driver_state) != DRIVER_STATE__UNSEEN)
+        return;
+
+    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        const char *why = dlerror();
+        MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s",
+                     why ? why : "libcuda.so.1 cannot be loaded");
+        MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+        return;
+    }
+
+    missing = table_fill(library);
+    if (missing) {
+        memset(&driver_table, 0, sizeof(driver_table));
+        MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason),
+                     "the installed CUDA driver is too old: it has no %s", missing);
+        dlclose(library);
+        MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+        return;
+    }
+    MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__LOADED);
+}
+
+/* Fill driver_table; returns NULL, or the first required function that the library lacks. */
+static const char *table_fill(void *library)
+{
+    PFN_cuGetProcAddress_v12000 get_proc;
+    void *found = dlsym(library, "cuGetProcAddress_v2");
+
+    /* POSIX lets a function's address travel through void *, ISO C does not: copy the bytes. */
+    memcpy(&get_proc, &found, sizeof(found));
+
+    for (const struct driver_symbol * s = driver_symbols; s->base; s++) {
+        found = symbol_find(library, get_proc, s);
+        if (!found && s->required)
+            return s->symbol;
+        memcpy((char *) &driver_table + s->member_off, &found, sizeof(found));
+    }
+    return NULL;
+}
+
+/* The function in the version that the table's prototype is of, or NULL. */
+static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
+                         const struct driver_symbol *s)
+{
+    void *found = NULL;
+    CUdriverProcAddressQueryResult query;
+
+    /* The legacy default stream is asked for explicitly: it is what the plain names mean. */
+    if (get_proc && get_proc(s->base, &found, s->version, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+                             &query) == CUDA_SUCCESS && found)
+        return found;
+    return dlsym(library, s->symbol);
+}
+
+/* Initialise the driver if nobody has, and see that it has a device; on failure LOADED -> ABSENT.
+ * Caller holds driver_lock. */
+static void driver_start(void)
+{
+    const char *name, *text, *call = "cuInit";
+    char number[32];
+    int ndevices = 0;
+    CUresult res;
+
+    if (driver_initialized ||
+        MPL_atomic_relaxed_load_int(&driver_state) != DRIVER_STATE__LOADED)
+        return;
+
+    res = driver_table.cuInit(0);
+    if (res == CUDA_SUCCESS) {
+        call = "cuDeviceGetCount";
+        res = driver_table.cuDeviceGetCount(&ndevices);
+    }
+    if (res == CUDA_SUCCESS && ndevices == 0)
+        res = CUDA_ERROR_NO_DEVICE;
+
+    if (res == CUDA_SUCCESS) {
+        driver_initialized = true;
+        return;
+    }
+    error_words(&driver_table, res, &name, &text, number, sizeof(number));
+    MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s: %s (%s)", call, name, text);
+    MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+}
+
+/* The driver's own name and text for an error, with substitutes where it has none: a stub library
+ * answers every call with an error, these two included.
+ *   number  (OUT)  space that *name may point into */
+static void error_words(const MPII_Gpudt_driver_t * drv, CUresult res, const char **name,
+                        const char **text, char *number, size_t number_sz)
+{
+    *name = NULL;
+    *text = NULL;
+    if (!drv || drv->cuGetErrorName(res, name) != CUDA_SUCCESS || !*name) {
+        MPL_snprintf(number, number_sz, "error %d", (int) res);
+        *name = number;
+    }
+    if (!drv || drv->cuGetErrorString(res, text) != CUDA_SUCCESS || !*text)
+        *text = res == CUDA_ERROR_STUB_LIBRARY ?
+            "this libcuda.so.1 is a stub to link with, not a driver" : "no description";
+}

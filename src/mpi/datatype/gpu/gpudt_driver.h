@@ -1,0 +1,162 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The table of CUDA driver functions and the one place that judges a CUresult.
+ * Knows nothing of datatypes, messages or kernels. Only files of this folder that are built when
+ * configure found CUDA (MPIR_GPUDT_HAVE_CUDA) may include it: no other header includes cuda.h. */
+
+#ifndef GPUDT_DRIVER_H_INCLUDED
+#define GPUDT_DRIVER_H_INCLUDED
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+
+#include "gpudt_info.h"
+
+/* Every driver function the library may call, as F(name without "cu", version of its prototype,
+ * name of that version in the library). The version is what cuGetProcAddress is asked for; the
+ * name is for drivers without cuGetProcAddress. An unversioned name such as "cuMemFree" would
+ * give the prototype of CUDA 2, and the newest version may have other parameters than cuda.h. */
+#define MPII_GPUDT_DRIVER_REQUIRED(F)                                               \
+    F(Init, 2000, "cuInit")                                                         \
+    F(DriverGetVersion, 2020, "cuDriverGetVersion")                                 \
+    F(GetErrorName, 6000, "cuGetErrorName")                                         \
+    F(GetErrorString, 6000, "cuGetErrorString")                                     \
+    F(DeviceGetCount, 2000, "cuDeviceGetCount")                                     \
+    F(DeviceGet, 2000, "cuDeviceGet")                                               \
+    F(DeviceGetAttribute, 2000, "cuDeviceGetAttribute")                             \
+    F(DeviceGetPCIBusId, 4010, "cuDeviceGetPCIBusId")                               \
+    F(DeviceCanAccessPeer, 4000, "cuDeviceCanAccessPeer")                           \
+    F(DevicePrimaryCtxRetain, 7000, "cuDevicePrimaryCtxRetain")                     \
+    F(DevicePrimaryCtxRelease, 11000, "cuDevicePrimaryCtxRelease_v2")               \
+    F(DevicePrimaryCtxGetState, 7000, "cuDevicePrimaryCtxGetState")                 \
+    F(CtxGetCurrent, 4000, "cuCtxGetCurrent")                                       \
+    F(CtxPushCurrent, 4000, "cuCtxPushCurrent_v2")                                  \
+    F(CtxPopCurrent, 4000, "cuCtxPopCurrent_v2")                                    \
+    F(CtxGetDevice, 2000, "cuCtxGetDevice")                                         \
+    F(CtxEnablePeerAccess, 4000, "cuCtxEnablePeerAccess")                           \
+    F(CtxGetStreamPriorityRange, 5050, "cuCtxGetStreamPriorityRange")               \
+    F(ThreadExchangeStreamCaptureMode, 10010, "cuThreadExchangeStreamCaptureMode")  \
+    F(ModuleLoadData, 2000, "cuModuleLoadData")                                     \
+    F(ModuleUnload, 2000, "cuModuleUnload")                                         \
+    F(ModuleGetFunction, 2000, "cuModuleGetFunction")                               \
+    F(FuncGetAttribute, 2020, "cuFuncGetAttribute")                                 \
+    F(FuncSetAttribute, 9000, "cuFuncSetAttribute")                                 \
+    F(OccupancyMaxActiveBlocksPerMultiprocessor, 6050,                              \
+      "cuOccupancyMaxActiveBlocksPerMultiprocessor")                                \
+    F(LaunchKernel, 4000, "cuLaunchKernel")                                         \
+    F(MemAlloc, 3020, "cuMemAlloc_v2")                                              \
+    F(MemFree, 3020, "cuMemFree_v2")                                                \
+    F(MemHostAlloc, 2020, "cuMemHostAlloc")                                         \
+    F(MemFreeHost, 2000, "cuMemFreeHost")                                           \
+    F(MemHostGetDevicePointer, 3020, "cuMemHostGetDevicePointer_v2")                \
+    F(MemHostRegister, 6050, "cuMemHostRegister_v2")                                \
+    F(MemHostUnregister, 4000, "cuMemHostUnregister")                               \
+    F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
+    F(MemcpyAsync, 4000, "cuMemcpyAsync")                                           \
+    F(MemcpyHtoDAsync, 3020, "cuMemcpyHtoDAsync_v2")                                \
+    F(MemcpyDtoHAsync, 3020, "cuMemcpyDtoHAsync_v2")                                \
+    F(MemcpyDtoDAsync, 3020, "cuMemcpyDtoDAsync_v2")                                \
+    F(MemcpyPeerAsync, 4000, "cuMemcpyPeerAsync")                                   \
+    F(Memcpy2DAsync, 3020, "cuMemcpy2DAsync_v2")                                    \
+    F(Memcpy3DAsync, 3020, "cuMemcpy3DAsync_v2")                                    \
+    F(MemsetD8Async, 3020, "cuMemsetD8Async")                                       \
+    F(PointerGetAttribute, 4000, "cuPointerGetAttribute")                           \
+    F(PointerGetAttributes, 7000, "cuPointerGetAttributes")                         \
+    F(StreamCreateWithPriority, 5050, "cuStreamCreateWithPriority")                 \
+    F(StreamDestroy, 4000, "cuStreamDestroy_v2")                                    \
+    F(StreamSynchronize, 2000, "cuStreamSynchronize")                               \
+    F(StreamQuery, 2000, "cuStreamQuery")                                           \
+    F(StreamWaitEvent, 3020, "cuStreamWaitEvent")                                   \
+    F(EventCreate, 2000, "cuEventCreate")                                           \
+    F(EventDestroy, 4000, "cuEventDestroy_v2")                                      \
+    F(EventRecord, 2000, "cuEventRecord")                                           \
+    F(EventQuery, 2000, "cuEventQuery")                                             \
+    F(EventSynchronize, 2000, "cuEventSynchronize")
+
+/* May be NULL in the table: look before you call. */
+#define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
+    F(CtxGetId, 12000, "cuCtxGetId")                                                \
+    F(MemAllocAsync, 11020, "cuMemAllocAsync")                                      \
+    F(MemFreeAsync, 11020, "cuMemFreeAsync")                                        \
+    F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
+    F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \
+    F(IpcCloseMemHandle, 4010, "cuIpcCloseMemHandle")
+
+/* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
+ * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */
+#define MPII_GPUDT_DRIVER_MEMBER(name_, version_, symbol_) PFN_cu##name_##_v##version_ cu##name_;
+typedef struct MPII_Gpudt_driver {
+    MPII_GPUDT_DRIVER_REQUIRED(MPII_GPUDT_DRIVER_MEMBER)
+    MPII_GPUDT_DRIVER_OPTIONAL(MPII_GPUDT_DRIVER_MEMBER)
+} MPII_Gpudt_driver_t;
+#undef MPII_GPUDT_DRIVER_MEMBER
+
+/* The driver table, if a device pointer can exist in this process.
+ *
+ * Never initialises CUDA and never loads a library that the process does not have: as long as
+ * nobody else (the application, its CUDA runtime) has loaded libcuda, no address can be a device
+ * address, and the answer is NULL at the cost of reading one counter of the dynamic linker.
+ * Thread safe.
+ * Returns the table, valid until the process ends, or NULL: no GPU (so far). */
+const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void);
+
+/* The driver table with the driver initialised, loading it if need be. Slow at first use.
+ *   reason  (OUT)  if not NULL: why there is no GPU (static text, one line); "" if there is one
+ * Returns the table, or NULL: no library, an incomplete one, no device, or a driver that fails to
+ * initialise. That answer is final for the process. Thread safe; needs no MPI_Init. */
+const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason);
+
+/* The MPI error code for a failed driver call: class MPI_ERR_NO_MEM when memory ran out, else
+ * MPI_ERR_OTHER; the message has the call's text and the driver's name and words for the error.
+ *   drv         (IN)  driver table, or NULL where none could be had
+ *   res         (IN)  what the call returned, not CUDA_SUCCESS
+ *   call        (IN)  text of the call
+ *   fcname,line (IN)  where it was made */
+int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
+                            const char *fcname, int line);
+
+/* Make the call drv_->call_; if it fails, set mpi_errno_ to the error and go to fn_fail. */
+#define MPII_GPUDT_CHECK(drv_, call_, mpi_errno_)                               \
+    do {                                                                        \
+        CUresult res_ = (drv_)->call_;                                          \
+        if (unlikely(res_ != CUDA_SUCCESS)) {                                   \
+            mpi_errno_ = MPII_Gpudt_driver_error(drv_, res_, #call_,            \
+                                                 __func__, __LINE__);           \
+            goto fn_fail;                                                       \
+        }                                                                       \
+    } while (0)
+
+/* What MPII_Gpudt_ctx_enter changed. */
+typedef struct MPII_Gpudt_ctx {
+    CUcontext ctx;              /* current now; NULL: nothing to undo */
+    bool pushed;
+    CUstreamCaptureMode capture_mode;   /* of the thread, before */
+} MPII_Gpudt_ctx_t;
+
+/* Make the context that owns some memory current in this thread, for a few driver calls.
+ *   drv     (IN)   driver table
+ *   device  (IN)   ordinal, as MPIR_Gpudt_query_ptr gives it
+ *   ctx     (IN)   context, alike; NULL: the device's primary context, which the library then
+ *                  keeps until MPII_Gpudt_ctx_finalize
+ *   entered (OUT)  for MPII_Gpudt_ctx_leave; entered->ctx is the context that is current now.
+ *                  On failure the thread's state is as before and leave does nothing
+ * Calls nest. Calls that would be illegal during a stream capture of the application's are legal
+ * between enter and leave. */
+int MPII_Gpudt_ctx_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                         MPII_Gpudt_ctx_t * entered);
+
+/* Restore what enter changed. Must be called in the same thread, on every path. */
+void MPII_Gpudt_ctx_leave(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_ctx_t * entered);
+
+/* A number that tells a context from any other that had or will have the same address: what is
+ * cached for a context (streams, modules) is dead when its id is no longer the one remembered. */
+uint64_t MPII_Gpudt_ctx_id(const MPII_Gpudt_driver_t * drv, void *ctx);
+
+/* Give back the primary contexts held; part of MPI_Finalize. Safe when there never was a GPU,
+ * when the application has destroyed its contexts, and before another MPI_Init. */
+void MPII_Gpudt_ctx_finalize(void);
+
+#endif /* GPUDT_DRIVER_H_INCLUDED */
