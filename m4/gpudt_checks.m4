@@ -1,0 +1,110 @@
+##
+## Copyright (C) by the MPICH-Gpudt authors
+##     See COPYRIGHT in top-level directory
+##
+
+dnl GPUDT_CHECK_DEVICE - the device is one that this fork changes
+AC_DEFUN([GPUDT_CHECK_DEVICE],[
+case $with_device in
+    ''|yes) gpudt_device=ch3:nemesis ;;
+    ch3) gpudt_device=ch3:nemesis ;;
+    ch3:nemesis*|ch3:sock) gpudt_device=$with_device ;;
+    *) AC_MSG_ERROR([--with-device=$with_device: this fork works on ch3; choose ch3:nemesis or ch3:sock]) ;;
+esac
+AC_SUBST([gpudt_device])
+])
+
+dnl GPUDT_CHECK_TOOLS - what maint/ and MPICH's autogen.sh run
+AC_DEFUN([GPUDT_CHECK_TOOLS],[
+AC_CHECK_PROGS([PYTHON3],[python3])
+AS_IF([test -z "$PYTHON3"],[AC_MSG_ERROR([python3 not found; install Python 3.6 or newer])])
+for gpudt_tool in autoconf automake libtoolize m4 patch perl ; do
+    AS_IF([command -v $gpudt_tool >/dev/null 2>&1],[],
+          [AC_MSG_ERROR([$gpudt_tool not found; install autoconf, automake, libtool, m4, patch and perl])])
+done
+])
+
+dnl GPUDT_CHECK_CCACHE - compilers are run through ccache where there is one. It is put in front of
+dnl them in PATH, not in CC: what CC says ends up in the installed mpicc.
+AC_DEFUN([GPUDT_CHECK_CCACHE],[
+AC_CHECK_PROG([gpudt_ccache],[ccache],[yes],[no])
+gpudt_path=
+AS_IF([test $gpudt_ccache = yes],[
+    gpudt_path=`pwd`/ccache-bin
+    rm -rf "$gpudt_path"
+    AS_MKDIR_P(["$gpudt_path"])
+    for gpudt_tool in cc gcc c++ g++ clang clang++ ; do
+        AS_IF([command -v $gpudt_tool >/dev/null 2>&1],
+              [ln -s "`command -v ccache`" "$gpudt_path/$gpudt_tool"])
+    done
+    gpudt_path=$gpudt_path:
+])
+AC_SUBST([gpudt_path])
+])
+
+dnl GPUDT_CHECK_FORTRAN - is there a compiler, and does it take MPI's choice arguments only when told to?
+dnl gfortran does since release 10 (https://gcc.gnu.org/gcc-10/porting_to.html).
+AC_DEFUN([GPUDT_CHECK_FORTRAN],[
+AC_REQUIRE([AC_PROG_FC])
+gpudt_fflags=
+AS_CASE([$enable_fortran],
+    [no|none],[],
+    [AS_IF([test -n "$FC"],[GPUDT_CHECK_ARGUMENT_MISMATCH],[test -z "$enable_fortran"],[enable_fortran=none],
+           [AC_MSG_ERROR([Fortran was asked for and there is no Fortran compiler])])])
+])
+
+dnl GPUDT_CHECK_ARGUMENT_MISMATCH - sets gpudt_fflags
+AC_DEFUN([GPUDT_CHECK_ARGUMENT_MISMATCH],[
+AC_LANG_PUSH([Fortran])
+AC_MSG_CHECKING([whether $FC takes -fallow-argument-mismatch])
+gpudt_saved=$FCFLAGS
+FCFLAGS="$FCFLAGS -fallow-argument-mismatch"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([],[[
+      real a
+      integer i
+      call send(a)
+      call send(i)]])],[gpudt_fflags=-fallow-argument-mismatch])
+FCFLAGS=$gpudt_saved
+AC_MSG_RESULT([${gpudt_fflags:-no}])
+AC_LANG_POP([Fortran])
+])
+
+dnl GPUDT_CHECK_CUDA - nvcc, its version, and the architectures that it can make code for, from
+dnl sm_75 up. Sets NVCC (empty: no kernels), gpudt_cuda_dir, gpudt_cuda_version, gpudt_cuda_archs.
+AC_DEFUN([GPUDT_CHECK_CUDA],[
+gpudt_cuda_dir=
+gpudt_cuda_version=
+gpudt_cuda_archs=
+AC_ARG_VAR([NVCC],[CUDA compiler])
+case $with_cuda in
+    no) NVCC= ;;
+    auto|yes)
+        for gpudt_dir in "$CUDA_HOME" "$CUDA_PATH" "$(dirname "$(dirname "$(command -v nvcc 2>/dev/null)" 2>/dev/null)" 2>/dev/null)" /usr/local/cuda /usr ; do
+            AS_IF([test -z "$NVCC" && test -n "$gpudt_dir" && test -x "$gpudt_dir/bin/nvcc"],[NVCC=$gpudt_dir/bin/nvcc])
+        done ;;
+    *)
+        NVCC=$with_cuda/bin/nvcc
+        AS_IF([test -x "$NVCC"],[],[AC_MSG_ERROR([--with-cuda=$with_cuda: $NVCC does not exist; give the folder of a CUDA toolkit])]) ;;
+esac
+AS_IF([test -n "$NVCC"],[
+    AC_MSG_CHECKING([whether $NVCC works])
+    cat > conftest.cu <<_GPUDT_EOF
+#include <cuda.h>
+extern "C" __global__ void k(CUdeviceptr *p) { *p = CUDA_VERSION; }
+_GPUDT_EOF
+    AS_IF([AC_TRY_COMMAND([$NVCC -cubin -arch=sm_80 -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],[
+        AC_MSG_RESULT([yes])
+        # nvcc may be a script that runs one elsewhere: it says itself where its toolkit is
+        gpudt_cuda_dir=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^#\\$ TOP=//p'`
+        gpudt_cuda_dir=`cd "$gpudt_cuda_dir" && pwd`
+        gpudt_cuda_version=`$NVCC --version | sed -n 's/.*release \([[0-9.]]*\),.*/\1/p'`
+        gpudt_cuda_archs=`$NVCC --list-gpu-code | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | awk '$[]1 >= 75' | sort -n | tr '\n' ' ' | sed 's/ $//'`
+    ],[
+        AC_MSG_RESULT([no])
+        AS_IF([test "x$with_cuda" != xauto],[AC_MSG_ERROR([$NVCC cannot compile a kernel; see config.log])])
+        NVCC=
+    ])
+    rm -f conftest.cu conftest.cubin
+])
+AC_SUBST([gpudt_cuda_dir])
+])
