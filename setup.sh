@@ -1,0 +1,149 @@
+#!/bin/sh
+##
+## Copyright (C) by the MPICH-Gpudt authors
+##     See COPYRIGHT in top-level directory
+##
+
+# usage: ./setup.sh demo|check [configure options]
+#
+#   demo   gets what is missing, builds, installs to ./install and runs the halo exchange example
+#   check  gets what is missing, builds (for ch3:nemesis and ch3:sock) and runs all tests
+#
+# Output of the steps goes to ./log; a step that fails names its file there.
+
+top=$(cd "$(dirname "$0")" && pwd)
+log=$top/log
+jobs=$(nproc 2>/dev/null || echo 2)
+
+usage() {
+    sed -n '6,13s/^# \{0,1\}//p' "$0"
+    exit "$1"
+}
+
+die() {
+    echo "setup.sh: $*" >&2
+    exit 1
+}
+
+# step TITLE LOG COMMAND... : runs the command with its output in log/LOG and a line now and then
+step() {
+    title=$1 file=$log/$2
+    shift 2
+    echo "setup.sh: $title (output in $file)"
+    begun=$(date +%s)
+    "$@" > "$file" 2>&1 &
+    pid=$!
+    trap 'kill $pid 2>/dev/null; exit 130' INT TERM
+    ticks=0
+    while kill -0 $pid 2>/dev/null ; do
+        sleep 1
+        ticks=$((ticks + 1))
+        test $((ticks % 30)) -ne 0 ||
+            echo "setup.sh:   $(($(date +%s) - begun)) s: $(tail -n 1 "$file" | cut -c1-100)"
+    done
+    trap - INT TERM
+    if ! wait $pid ; then
+        tail -n 30 "$file" >&2
+        die "$title failed; the whole output is in $file"
+    fi
+    echo "setup.sh:   done in $(($(date +%s) - begun)) s"
+}
+
+# ---- what is needed -----------------------------------------------------------------------------
+
+packages="gcc g++ gfortran make autoconf automake libtool m4 patch perl python3 xz-utils pkg-config ccache libhwloc-dev"
+tools="gcc g++ make autoconf automake libtoolize m4 patch perl python3 xz pkg-config"
+
+missing_packages() {
+    for p in $packages ; do
+        dpkg-query -W -f='${Status}' $p 2>/dev/null | grep -q 'ok installed' || printf '%s ' $p
+    done
+}
+
+missing_tools() {
+    for t in $tools ; do
+        command -v $t >/dev/null 2>&1 || printf '%s ' $t
+    done
+}
+
+get_what_is_missing() {
+    if command -v apt-get >/dev/null 2>&1 && command -v dpkg-query >/dev/null 2>&1 ; then
+        want=$(missing_packages)
+        test -n "$want" || return 0
+        if [ "$(id -u)" -ne 0 ] ; then
+            # an optional package that is not there is no reason to stop
+            test -n "$(missing_tools)" || return 0
+            die "these packages are missing; as root: apt-get install $want"
+        fi
+        step "updating the package lists" apt-update.log apt-get -q update
+        step "installing $want" apt-install.log \
+            env DEBIAN_FRONTEND=noninteractive apt-get -qy --no-install-recommends install $want
+    else
+        want=$(missing_tools)
+        test -z "$want" || die "install these with your system's package manager: $want" \
+            "(and, for Fortran, gfortran); then run this again with" \
+            "--with-mpich-source=FILE, FILE being mpich-4.0.2.tar.gz from https://www.mpich.org/static/downloads/4.0.2/"
+    fi
+}
+
+# ---- building -----------------------------------------------------------------------------------
+
+# build NAME OPTIONS... : configures and builds in objs/NAME
+build() {
+    name=$1
+    shift
+    mkdir -p "$top/objs/$name"
+    cd "$top/objs/$name" || exit 1
+    step "configuring for $name" "configure-$name.log" "$top/configure" --prefix="$top/install" "$@"
+    sed -n '/^MPICH-Gpudt .* on MPICH/,/^ *$/p' "$log/configure-$name.log"
+    step "building for $name" "make-$name.log" make -j"$jobs"
+}
+
+demo() {
+    build nemesis "$@"
+    step "installing to $top/install" install.log make install
+    echo "setup.sh: building and running examples/halo3d"
+    cd "$top/objs" || exit 1
+    "$top/install/bin/mpicc" -O2 -o halo3d "$top"/examples/halo3d*.c || die "examples/halo3d could not be built"
+    "$top/install/bin/mpiexec" -n 2 ./halo3d || die "examples/halo3d failed"
+    cat <<EOT
+
+The MPI is in $top/install. To use it in this shell:
+    PATH=$top/install/bin:\$PATH
+EOT
+}
+
+# check_build NAME : make check in objs/NAME; adds to passed and failed
+check_build() {
+    echo "setup.sh: testing $1 (output also in $log/check-$1.log)"
+    make -C "$top/objs/$1" check 2>&1 | tee "$log/check-$1.log"
+    counts=$(sed -n 's/^\([0-9][0-9]*\) passed, \([0-9][0-9]*\) failed$/\1 \2/p' "$log/check-$1.log" | tail -n 1)
+    if [ -z "$counts" ] ; then
+        echo "setup.sh: the tests of $1 did not run to their end; see $log/check-$1.log" >&2
+        counts="0 1"
+    fi
+    passed=$((passed + ${counts% *}))
+    failed=$((failed + ${counts#* }))
+}
+
+check() {
+    passed=0 failed=0
+    build nemesis "$@"
+    check_build nemesis
+    build sock --with-device=ch3:sock --disable-fortran --disable-romio --disable-cxx "$@"
+    check_build sock
+    echo "$passed passed, $failed failed"
+    test "$failed" -eq 0
+}
+
+case $1 in
+    demo|check) command=$1 ; shift ;;
+    -h|--help|help) usage 0 ;;
+    *) usage 1 >&2 ;;
+esac
+mkdir -p "$log" || exit 1
+get_what_is_missing
+cd "$top" || exit 1
+test -x configure && test -z "$(find configure.ac Makefile.am m4 -newer configure)" ||
+    step "making configure" autogen.log ./autogen.sh
+$command "$@"
