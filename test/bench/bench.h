@@ -1,0 +1,65 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * Sample statistics and the CSV row that the host benchmarks share and compare-pingpong reads. It
+ * must not know what is measured.
+ */
+
+#ifndef BENCH_H_INCLUDED
+#define BENCH_H_INCLUDED
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static inline int bench_compare(const void *a, const void *b)
+{
+    double x = *(const double *) a, y = *(const double *) b;
+    return (x > y) - (x < y);
+}
+
+/* The value below which the given part (0 to 1) of n sorted samples lies, interpolated. */
+static inline double bench_quantile(const double *sorted, int n, double part)
+{
+    double place = part * (n - 1);
+    int below = (int) place;
+
+    if (below + 1 >= n)
+        return sorted[n - 1];
+    return sorted[below] + (place - below) * (sorted[below + 1] - sorted[below]);
+}
+
+static inline void bench_header(const char *value_name)
+{
+    printf("type,bytes,%s,min,p90,MB/s\n", value_name);
+}
+
+/* Prints one case from n samples in seconds (sorted here); bytes 0: no rate to tell. */
+static inline void bench_row(const char *type, long long bytes, double *seconds, int n)
+{
+    double median;
+
+    qsort(seconds, (size_t) n, sizeof(double), bench_compare);
+    median = bench_quantile(seconds, n, 0.5);
+    printf("%s,%lld,%.4f,%.4f,%.4f,%.1f\n", type, bytes, median * 1e6, seconds[0] * 1e6,
+           bench_quantile(seconds, n, 0.9) * 1e6, median > 0 ? (double) bytes / median / 1e6 : 0.0);
+    fflush(stdout);
+}
+
+/* Reads a whole positive number up to limit; returns 0 if text is none. */
+static inline long bench_number(const char *text, long limit)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno || end == text || *end != '\0' || value < 1 || value > limit)
+        return 0;
+    return value;
+}
+
+#endif /* BENCH_H_INCLUDED */
