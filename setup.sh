@@ -131,7 +131,7 @@ check() {
     build nemesis "$@"
     check_build nemesis
     # the other device, and with it what a machine without CUDA, hwloc and Fortran builds
-    build sock --with-device=ch3:sock --with-cuda=no --with-hwloc=embedded --disable-fortran --disable-romio "$@"
+    build sock --with-device=ch3:sock --with-cuda=no --with-hwloc=embedded --disable-fortran "$@"
     check_build sock
     echo "$passed passed, $failed failed"
     test "$failed" -eq 0
