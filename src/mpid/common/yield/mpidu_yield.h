@@ -1,0 +1,18 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Giving up the processor between two polls. Knows nothing of what is polled. */
+
+#ifndef MPIDU_YIELD_H_INCLUDED
+#define MPIDU_YIELD_H_INCLUDED
+
+/* Let another process of the node run; for loops that wait for one.
+ *
+ * With a processor for each process this is MPL_sched_yield, and returns at once. With more processes
+ * than processors it sleeps for a moment, unless MPIR_CVAR_YIELD_SLEEP says otherwise. A build
+ * with --enable-yield=nothing never yields. */
+void MPIDU_yield(void);
+
+#endif /* MPIDU_YIELD_H_INCLUDED */
