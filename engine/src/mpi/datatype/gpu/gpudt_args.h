@@ -1,0 +1,142 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The parameter blocks of the kernels: what the plan fills in and a launch passes by value. Read by
+ * host C and by CUDA C++, so it must not know MPI, MPICH or CUDA.
+ */
+
+#ifndef GPUDT_ARGS_H_INCLUDED
+#define GPUDT_ARGS_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every kernel has one parameter, one of the MPII_Gpudt_args_* structs, and each of these starts
+ * with a span: which bytes of the stream move, and how they are shared out.
+ *
+ *   packed memory   ... | lead  |  head  |  word  word  word ... word  |  tail  |
+ *                       ^       ^        ^                             ^        ^
+ *           128-byte line     first     pos0        pos0 + nwords * word size  last
+ *
+ * A *word* is what a thread moves to or from packed memory at a time: 4, 8 or 16 bytes, aligned
+ * there. A *unit* is what it moves to or from user memory: 1 to 16 bytes, aligned there, at most a
+ * word; every run consists of whole units, and words begin where a unit begins. Unit and word belong
+ * to the kernel. Tiles are counted from the line that holds pos0, so that the stores of a warp
+ * fill whole lines.
+ */
+#define MPII_GPUDT_THREADS    256       /* threads of a block, in every kernel */
+#define MPII_GPUDT_LINE_SZ    128       /* bytes; the unit of stores to packed memory */
+#define MPII_GPUDT_MAX_LEVELS 6 /* strides of a box, its block included */
+#define MPII_GPUDT_MAX_NODES  12        /* nodes that travel with the launch */
+#define MPII_GPUDT_WINDOW     1280      /* runs that a block keeps at hand for a tile */
+#define MPII_GPUDT_SQUARE     32        /* units on an edge of a tile of the transposing kernels */
+
+struct MPII_Gpudt_span {
+    uint64_t user;              /* address of displacement 0, for stream position 0 */
+    uint64_t packed;            /* address that stream position 0 has, or would have */
+    int64_t first;              /* first byte of the stream to move */
+    int64_t last;               /* one past the last */
+    int64_t pos0;               /* stream position of the first full word */
+    int64_t nwords;             /* full words in the range */
+    int64_t ntiles;
+    int32_t tile;               /* words in a tile */
+    int32_t lead;               /* words of tile 0 before pos0 */
+    int32_t tiles_per_block;    /* neighbouring tiles that one block of threads does */
+    int32_t pad;
+};
+
+/* Division by an invariant: p / d == high_half(2 * p * magic) >> shift, for 0 <= p < 2^31 with the
+ * multiplier for 32 bits and 0 <= p < 2^63 with the other. See MPII_Gpudt_divisor_set. */
+struct MPII_Gpudt_divisor {
+    uint64_t magic64;
+    uint32_t magic32;
+    uint32_t shift;
+};
+
+/* One stride, or one list of displacements. */
+struct MPII_Gpudt_level {
+    struct MPII_Gpudt_divisor div;      /* by count */
+    int64_t count;              /* children */
+    int64_t stride;             /* bytes from one child to the next, if displ is 0 */
+    uint64_t displ;             /* address of int64_t displ[count], or 0 */
+};
+
+/* Nested strides, inside out: level 0 varies fastest in the stream. What is left after division by
+ * all counts is the index in `top`, whose own count and divisor are not read. */
+struct MPII_Gpudt_levels {
+    struct MPII_Gpudt_level level[MPII_GPUDT_MAX_LEVELS - 1];
+    struct MPII_Gpudt_level top;
+    int32_t nlevels;            /* of level[] */
+    int32_t pad;
+};
+
+/* Nested strides over blocks of one size, counted in units; the block, if longer than a unit, is a
+ * level. */
+struct MPII_Gpudt_args_box {
+    struct MPII_Gpudt_span span;
+    struct MPII_Gpudt_levels levels;
+};
+
+/* A box in which a level above the innermost is contiguous in user memory: squares of units go
+ * through shared memory. Tiles are counted over (innermost, contiguous, the other levels). */
+struct MPII_Gpudt_args_turn {
+    struct MPII_Gpudt_span span;
+    struct MPII_Gpudt_levels levels;
+    int64_t in_count, in_stride;        /* the innermost level */
+    int64_t turned_count, turned_stride;        /* the contiguous level */
+    int64_t turned_below;       /* units of the stream in one child of it */
+    int32_t nothers;
+    int32_t pad;
+    struct {
+        int64_t count, stride, below;
+    } other[MPII_GPUDT_MAX_LEVELS];     /* the other levels */
+    int64_t squares_in;         /* squares along level 0 */
+    int64_t squares_turned;     /* squares along the contiguous level */
+};
+
+/* A list of contiguous runs of any length, repeated by the levels above it. */
+struct MPII_Gpudt_args_list {
+    struct MPII_Gpudt_span span;
+    struct MPII_Gpudt_levels levels;    /* of the repetitions */
+    int64_t nruns;              /* runs in the list */
+    int64_t unit;               /* bytes counted by one step of prefix */
+    int64_t list_size;          /* packed bytes of the list */
+    struct MPII_Gpudt_divisor by_unit;
+    struct MPII_Gpudt_divisor by_list;  /* by list_size */
+    struct MPII_Gpudt_divisor by_nruns;
+    uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
+    uint64_t displ;             /* address of int64_t displ[nruns] */
+};
+
+/* One node of a tree, as the walk reads it. Kinds are those of gpudt_record.h and RUNS: an INDEXED
+ * whose entries are contiguous runs, a leaf like BLOCK. */
+#define MPII_GPUDT_KIND__RUNS 5
+
+struct MPII_Gpudt_node {
+    int32_t kind;
+    int32_t child;
+    int64_t count;
+    int64_t step;               /* VECTOR: stride; INDEXED: extent */
+    int64_t child_size;
+    int64_t size;
+    int64_t lookaside;          /* byte offset of the lists */
+    struct MPII_Gpudt_divisor div;      /* by child_size */
+};
+
+/* Any type at all: the tree itself, from the launch if it is small, else from device memory. */
+struct MPII_Gpudt_args_tree {
+    struct MPII_Gpudt_span span;
+    struct MPII_Gpudt_divisor by_type;  /* by type_size */
+    int64_t type_size;          /* packed bytes of one datatype */
+    int64_t extent;             /* bytes from one datatype to the next */
+    uint64_t lookaside;         /* address of the lists */
+    uint64_t nodes;             /* address of the nodes; 0: those below */
+    int32_t nnodes;
+    int32_t root;               /* node that a datatype starts at */
+    int32_t pad;
+    int32_t narrow;             /* 1: worth while to narrow the topmost list for each tile */
+    struct MPII_Gpudt_node node[MPII_GPUDT_MAX_NODES];
+};
+
+#endif /* GPUDT_ARGS_H_INCLUDED */

@@ -1,0 +1,325 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Canonicalizes: raw records -> canonical records. Second of the steps serialize -> canonicalize ->
+ * plan -> launch. Pure: touches nothing but its parameters. Knows no datatypes and no devices.
+ *
+ * Raw records are visited children first. Each becomes a tree: a canonical node and the
+ * displacement of its first packed byte. A node is made by one of four functions, and each applies
+ * the rules below until none fits. No rule changes the order of the packed stream: each replaces
+ * one way of writing a sequence of (displacement, length) pieces by another way of writing it.
+ *
+ *   Anywhere
+ *     hoist               a node starts at displacement 0, its parent or the type keeps the rest
+ *     drop nothing        parts without bytes go: empty types, zero counts, zero-length blocks
+ *     share               equal nodes are one node
+ *   Strides                                                        MPII_Gpudt_canon_vector
+ *     drop one            a count of 1 is no level
+ *     fold block          a BLOCK repeated without a gap is a longer BLOCK
+ *     fuse strides        two levels that form one stride are one level
+ *   Lists                                                          gpudt_canon_list.c
+ *     open child          a list over a VECTOR is a list of longer entries over its child
+ *     join                entries that continue each other are one entry
+ *     single              one entry is a stride
+ *     equal blocks        entries of one length are a BLKINDEXED of blocks; entries of few
+ *                         lengths also, if cut in blocks of their common divisor they are no longer
+ *                         a list than before (no search at run time then)
+ *     common divisor      otherwise runs are counted in their greatest common divisor
+ *     constant stride     a list of equally spaced blocks is a stride
+ *     tiles               a list that repeats a stride of m blocks is a list, m times shorter
+ *   Structs                                                        gpudt_canon_struct.c
+ *     single              one member is that member
+ *     one kind            members that repeat one node with one stride are a list
+ *     small members       members of few pieces in all are a list of runs
+ *     splice              members of a member that is a struct are members
+ *     join blocks         members that are touching BLOCKs are one BLOCK
+ *
+ * So any composition of strides that visits the same bytes in the same order ends as the same
+ * records: from the fastest level outwards, the count of a level is how long its stride holds. */
+
+#include "mpiimpl.h"
+#include "gpudt_canon.h"
+
+int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *serial)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_canon_s c;
+    struct MPII_Gpudt_tree root;
+    struct MPII_Gpudt_serial out;
+
+    MPIR_FUNC_ENTER;
+
+    MPII_Gpudt_canon_init(&c, raw);
+    if (raw->nrecords > MPII_GPUDT_RAW_INLINE) {
+        c.trees = MPL_malloc(raw->nrecords * sizeof(*c.trees), MPL_MEM_DATATYPE);
+        MPII_GPUDT_ERR_NOMEM(c.trees == NULL, mpi_errno, "canonical records");
+    }
+    /* the node of a record that was not visited; -1 is an empty tree */
+    for (int i = 0; i < raw->nrecords; i++)
+        c.trees[i].node = -2;
+
+    mpi_errno = MPII_Gpudt_canon_raw(&c, 0, &root);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (root.node < 0) {
+        root.displ = 0;
+        mpi_errno = MPII_Gpudt_canon_block(&c, 0, &root.node);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    out.extent = raw->extent;
+    mpi_errno = MPII_Gpudt_canon_emit(&c, root, &out);
+    MPIR_ERR_CHECK(mpi_errno);
+    *serial = out;
+
+  fn_exit:
+    MPII_Gpudt_canon_finalize(&c);
+    MPII_Gpudt_raw_free(raw);
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPII_Gpudt_serial_free(struct MPII_Gpudt_serial *serial)
+{
+    MPL_free(serial->records);
+    MPL_free(serial->lookaside);
+    serial->records = NULL;
+    serial->lookaside = NULL;
+}
+
+int MPII_Gpudt_canon_block(struct MPII_Gpudt_canon_s *c, int64_t size, int *node)
+{
+    struct MPII_Gpudt_node_s draft = { 0 };
+
+    draft.kind = MPII_GPUDT_KIND__BLOCK;
+    draft.child = -1;
+    draft.count = 1;
+    draft.size = size;
+    draft.hi = size;
+    return MPII_Gpudt_node_make(c, &draft, node);
+}
+
+/* Rule: a BLOCK repeated without a gap is a longer BLOCK. */
+static bool vector_fold_block(const struct MPII_Gpudt_node_s *child, int64_t stride)
+{
+    return child->kind == MPII_GPUDT_KIND__BLOCK && child->size == stride;
+}
+
+/* Rule: two levels that form one stride are one level. */
+static bool vector_fuse_strides(const struct MPII_Gpudt_node_s *child, int64_t stride)
+{
+    int64_t span;
+
+    return child->kind == MPII_GPUDT_KIND__VECTOR &&
+        !__builtin_mul_overflow(child->count, child->stride, &span) && span == stride;
+}
+
+int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride,
+                            struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_node_s *child;
+    struct MPII_Gpudt_node_s draft = { 0 };
+    int64_t reach;
+
+    if (count == 0)
+        tree->node = -1;
+    if (tree->node < 0 || count == 1)
+        goto fn_exit;
+
+    child = &c->nodes[tree->node];
+    if (vector_fold_block(child, stride)) {
+        /* the serializer has checked the product */
+        mpi_errno = MPII_Gpudt_canon_block(c, count * child->size, &tree->node);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+
+    draft.kind = MPII_GPUDT_KIND__VECTOR;
+    draft.child = tree->node;
+    draft.count = count;
+    draft.stride = stride;
+    if (vector_fuse_strides(child, stride)) {
+        draft.child = child->child;
+        draft.count = count * child->count;
+        draft.stride = child->stride;
+        child = &c->nodes[draft.child];
+    }
+    draft.size = draft.count * child->size;
+    draft.bits = (uint64_t) draft.stride;
+
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(draft.count - 1, draft.stride, &reach),
+                            mpi_errno);
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->lo, MPL_MIN(reach, 0), &draft.lo),
+                            mpi_errno);
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->hi, MPL_MAX(reach, 0), &draft.hi),
+                            mpi_errno);
+    mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A block-indexed or indexed raw record over the tree of its child. */
+static int raw_list_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
+                          struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_list list;
+    struct MPII_Gpudt_tree out;
+    int64_t *area = (int64_t *) (void *) (c->raw->lookaside + rec->lookaside);
+
+    if (tree->node < 0)
+        goto fn_exit;
+
+    list.n = rec->count;
+    list.prefix = rec->kind == MPII_GPUDT_RAW_KIND__INDEXED ? area : NULL;
+    list.len = rec->blocklength;
+    list.extent = rec->extent;
+    list.displ = list.prefix ? area + rec->count + 1 : area;
+    list.child = tree->node;
+    list.owned = NULL;
+    mpi_errno = MPII_Gpudt_canon_list(c, &list, &out);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (out.node >= 0)
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(out.displ, tree->displ, &out.displ),
+                                mpi_errno);
+    *tree = out;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* A subarray is a stride a dimension, and the displacement of its first element. */
+static int raw_subarray_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
+                              struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const int64_t *sizes = (const int64_t *) (const void *) (c->raw->lookaside + rec->lookaside);
+    const int64_t *subsizes = sizes + rec->count;
+    const int64_t *starts = subsizes + rec->count;
+    int64_t stride = rec->extent;
+
+    for (int64_t i = rec->count - 1; i >= 0 && tree->node >= 0; i--) {
+        int64_t move;
+
+        mpi_errno = MPII_Gpudt_canon_vector(c, subsizes[i], stride, tree);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(starts[i], stride, &move), mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(tree->displ, move, &tree->displ),
+                                mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(stride, sizes[i], &stride) && i > 0,
+                                mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_raw_record *rec = &c->raw->records[raw_record];
+
+    *tree = c->trees[raw_record];
+    if (tree->node != -2)
+        goto fn_exit;
+
+    tree->node = -1;
+    tree->displ = 0;
+    if (rec->size > 0 && rec->child >= 0) {
+        mpi_errno = MPII_Gpudt_canon_raw(c, rec->child, tree);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+    if (rec->size > 0) {
+        switch (rec->kind) {
+            case MPII_GPUDT_RAW_KIND__BLOCK:
+                mpi_errno = MPII_Gpudt_canon_block(c, rec->size, &tree->node);
+                break;
+            case MPII_GPUDT_RAW_KIND__CONTIG:
+                mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->extent, tree);
+                break;
+            case MPII_GPUDT_RAW_KIND__VECTOR:
+                mpi_errno = MPII_Gpudt_canon_vector(c, rec->blocklength, rec->extent, tree);
+                MPIR_ERR_CHECK(mpi_errno);
+                mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->stride, tree);
+                break;
+            case MPII_GPUDT_RAW_KIND__BLKINDEXED:
+            case MPII_GPUDT_RAW_KIND__INDEXED:
+                mpi_errno = raw_list_canon(c, rec, tree);
+                break;
+            case MPII_GPUDT_RAW_KIND__SUBARRAY:
+                mpi_errno = raw_subarray_canon(c, rec, tree);
+                break;
+            default:
+                MPIR_Assert(rec->kind == MPII_GPUDT_RAW_KIND__STRUCT);
+                mpi_errno = MPII_Gpudt_canon_struct(c, raw_record, tree);
+        }
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    c->trees[raw_record] = *tree;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_canon_count(const struct MPII_Gpudt_serial *serial, int64_t count,
+                           struct MPII_Gpudt_record *top)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_record *root = &serial->records[0];
+    struct MPII_Gpudt_record rec = { 0 };
+    int64_t reach, span;
+
+    if (count == 1) {
+        *top = *root;
+        goto fn_exit;
+    }
+
+    rec.kind = MPII_GPUDT_KIND__BLOCK;
+    rec.child = -1;
+    rec.count = 1;
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count, serial->size, &rec.size), mpi_errno);
+    if (rec.size > 0)
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count - 1, serial->extent, &reach),
+                                mpi_errno);
+
+    if (rec.size > 0 &&
+        !(root->kind == MPII_GPUDT_KIND__BLOCK && root->size == serial->extent)) {
+        rec.kind = MPII_GPUDT_KIND__VECTOR;
+        if (root->kind == MPII_GPUDT_KIND__VECTOR &&
+            !__builtin_mul_overflow(root->count, root->stride, &span) && span == serial->extent) {
+            rec.count = count * root->count;
+            rec.stride = root->stride;
+            rec.child = root->child;
+            rec.child_size = root->child_size;
+        } else {
+            rec.count = count;
+            rec.stride = serial->extent;
+            rec.child = 0;
+            rec.child_size = root->size;
+        }
+        rec.elements = rec.child_size / serial->block_gcd;
+    } else if (rec.size > 0) {
+        /* one block, and its common divisor is its own size now or before */
+        rec.elements = rec.size / serial->block_gcd;
+    }
+    *top = rec;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,165 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Owns the state that the engine keeps with a datatype: built at commit or at first use, freed with
+ * the datatype or, if that comes later, with the last operation that uses it. Knows nothing of what
+ * the launch side keeps in it.
+ *
+ * The datatype object holds one reference through its slot. A slot is set once, from NULL, by an
+ * atomic exchange: threads that build the same state at the same time agree on the first one, and
+ * none waits for another. Who uses a datatype keeps the object alive, so that a slot cannot be
+ * cleared under a reader. */
+
+#include "mpiimpl.h"
+#include "gpudt_type.h"
+
+#include <stdio.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories:
+    - name        : GPUDT
+      description : CVARs of the datatype engine for GPU memory
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_DUMP
+      category    : GPUDT
+      type        : boolean
+      default     : false
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_MPIDEV_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If true, print the records of each datatype to stderr when the datatype is prepared for use
+        with GPU memory: first as its constructors describe it, then in canonical form.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* Entries of a list that a dump shows. */
+#define DUMP_MAX_LIST 16
+
+static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
+static void text_print(const char *title, MPI_Datatype datatype, int rc, char *text);
+
+int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
+{
+    int mpi_errno = MPI_SUCCESS;
+    void **slot = NULL;
+    void *found = NULL;
+    struct MPII_Gpudt_type *fresh;
+
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPIR_Datatype *dtp;
+
+        MPIR_Datatype_get_ptr(datatype, dtp);
+        MPIR_Assert(dtp != NULL);
+        slot = MPII_Gpudt_type_slot(dtp);
+        found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    }
+
+    if (found == NULL) {
+        mpi_errno = type_create(datatype, &fresh);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (slot == NULL) {
+            /* its only reference is the caller's */
+            *type = fresh;
+            goto fn_exit;
+        }
+        if (__atomic_compare_exchange_n(slot, &found, fresh, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE))
+            found = fresh;
+        else
+            MPII_Gpudt_type_release(fresh);
+    }
+    MPII_Gpudt_type_add_ref(found);
+    *type = found;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type)
+{
+    MPL_atomic_fetch_add_int(&type->ref_count, 1);
+}
+
+void MPII_Gpudt_type_release(struct MPII_Gpudt_type *type)
+{
+    if (MPL_atomic_fetch_sub_int(&type->ref_count, 1) > 1)
+        return;
+    if (type->upload)
+        type->upload_free(type->upload);
+    MPII_Gpudt_serial_free(&type->serial);
+    MPL_free(type);
+}
+
+void MPIR_Gpudt_type_commit(MPI_Datatype datatype)
+{
+    struct MPII_Gpudt_type *type;
+
+    if (MPII_Gpudt_type_get(datatype, &type) == MPI_SUCCESS)
+        MPII_Gpudt_type_release(type);
+}
+
+void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
+{
+    void *found = __atomic_exchange_n(MPII_Gpudt_type_slot(dtp), NULL, __ATOMIC_ACQ_REL);
+
+    if (found)
+        MPII_Gpudt_type_release(found);
+}
+
+/* Serialize, canonicalize and wrap up. The state has one reference, for the caller. */
+static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_raw raw;
+    struct MPII_Gpudt_type *fresh = NULL;
+    char *text = NULL;
+    int rc;
+
+    MPIR_FUNC_ENTER;
+
+    fresh = MPL_malloc(sizeof(*fresh), MPL_MEM_DATATYPE);
+    MPII_GPUDT_ERR_NOMEM(fresh == NULL, mpi_errno, "state of a datatype");
+    mpi_errno = MPII_Gpudt_serialize(datatype, &raw);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_CVAR_GPUDT_DUMP) {
+        rc = MPII_Gpudt_debug_raw(&raw, DUMP_MAX_LIST, &text);
+        text_print("as constructed", datatype, rc, text);
+    }
+    mpi_errno = MPII_Gpudt_canon(&raw, &fresh->serial);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (MPIR_CVAR_GPUDT_DUMP) {
+        rc = MPII_Gpudt_debug_serial(&fresh->serial, DUMP_MAX_LIST, &text);
+        text_print("canonical", datatype, rc, text);
+    }
+
+    fresh->upload = NULL;
+    fresh->upload_free = NULL;
+    MPL_atomic_store_int(&fresh->ref_count, 1);
+    *type = fresh;
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    MPL_free(fresh);
+    goto fn_exit;
+}
+
+/* A dump that cannot be made is no reason to fail. */
+static void text_print(const char *title, MPI_Datatype datatype, int rc, char *text)
+{
+    if (rc == MPI_SUCCESS)
+        fprintf(stderr, "datatype %#x, %s:\n%s", (unsigned) datatype, title, text);
+    else
+        fprintf(stderr, "datatype %#x, %s: no memory for the dump\n", (unsigned) datatype, title);
+    MPL_free(text);
+}

@@ -1,0 +1,353 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Runs routed transfers: starts the steps of chunks, waits for the GPU or asks it, does the CPU's
+ * steps, and gives back what an operation holds. Must not know how a route is chosen. */
+
+#include "gpudt_internal.h"
+
+static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk);
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i);
+static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
+                    bool unpack);
+static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
+static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
+static void op_drain(MPIR_Gpudt_op * op);
+static void op_finish(MPIR_Gpudt_op * op);
+
+static bool op_is_one_chunk(const MPIR_Gpudt_op * op)
+{
+    return op->n <= op->chunk_sz;
+}
+
+static int op_nsteps(const MPIR_Gpudt_op * op)
+{
+    return op->is_direct ? 1 : 2;
+}
+
+/* ---- the whole transfer ---- */
+
+int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool ended, ready;
+
+    *done = false;
+    while (true) {
+        while (op->nbusy < op->nchunks && op->started < op->n) {
+            struct MPII_Gpudt_chunk *fresh =
+                &op->chunk[(op->oldest + op->nbusy) % op->nchunks];
+            fresh->pos = op->started;
+            fresh->len = MPL_MIN(op->chunk_sz, op->n - op->started);
+            fresh->nsteps = 0;
+            op->started += fresh->len;
+            op->nbusy++;
+            mpi_errno = chunk_run(op, fresh, &ended);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        if (op->nbusy == 0)
+            break;
+
+        struct MPII_Gpudt_chunk *oldest = &op->chunk[op->oldest];
+        mpi_errno = chunk_wait(op, oldest, &ready);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (!ready)
+            goto fn_exit;
+        mpi_errno = chunk_run(op, oldest, &ended);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (ended) {
+            op->oldest = (op->oldest + 1) % op->nchunks;
+            op->nbusy--;
+        }
+    }
+    *done = true;
+    op_finish(op);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    op_drain(op);
+    op_finish(op);
+    goto fn_exit;
+}
+
+/* What is on the streams may still use the buffers and work areas: wait for it. The failure has been
+ * reported, more of them tell nothing new. */
+static void op_drain(MPIR_Gpudt_op * op)
+{
+    for (int i = 0; i < op_nsteps(op); i++) {
+        MPII_Gpudt_engine_t *engine = op->step[i].engine;
+        MPII_Gpudt_ctx_t entered;
+        if (engine && MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered) ==
+            MPI_SUCCESS) {
+            op->drv->cuStreamSynchronize(engine->stream);
+            MPII_Gpudt_ctx_leave(op->drv, &entered);
+        }
+    }
+}
+
+static void op_finish(MPIR_Gpudt_op * op)
+{
+    for (int k = 0; k < op->nchunks; k++) {
+        struct MPII_Gpudt_chunk *chunk = &op->chunk[k];
+        if (chunk->area)
+            MPII_Gpudt_area_put(op->engine, chunk->area);
+        for (int i = 0; i < 2; i++) {
+            if (chunk->event[i])
+                MPII_Gpudt_event_put(op->step[i].engine, chunk->event[i]);
+        }
+    }
+    op->nchunks = 0;
+    MPII_Gpudt_op_release_types(op);
+}
+
+void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op)
+{
+    struct MPII_Gpudt_side *side[2] = { &op->src, &op->dst };
+
+    for (int i = 0; i < 2; i++) {
+        if (side[i]->type)
+            MPII_Gpudt_type_release(side[i]->type);
+        side[i]->type = NULL;
+    }
+}
+
+/* ---- one chunk ---- */
+
+/* Start as many of a chunk's steps as can be without waiting.
+ *   ended  (OUT)  true: all are done; false: the GPU works on the last one started */
+static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int total = op_nsteps(op);
+
+    *ended = false;
+    while (chunk->nsteps < total) {
+        int i = chunk->nsteps;
+        MPII_Gpudt_engine_t *engine = op->step[i].engine;
+
+        mpi_errno = step_start(op, chunk, i);
+        MPIR_ERR_CHECK(mpi_errno);
+        chunk->nsteps++;
+        /* A stream keeps two steps in order by itself */
+        if (engine && (i + 1 == total || op->step[i + 1].engine != engine))
+            goto fn_exit;
+    }
+    *ended = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Start step i, and mark its end on the stream if somebody will wait for it there. */
+static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+
+    if (engine && engine != op->engine) {
+        mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = op->is_direct ? step_direct(op, chunk) : step_by_area(op, chunk, i);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (engine && !(op->is_blocking && op_is_one_chunk(op)) &&
+        (i + 1 == op_nsteps(op) || op->step[i + 1].engine != engine)) {
+        if (chunk->event[i] == NULL) {
+            mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->stream), mpi_errno);
+    }
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Wait for the last step started, which is the GPU's, or only ask if the operation may not block. */
+static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int i = chunk->nsteps - 1;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    CUresult res;
+
+    *ready = true;
+    if (engine != op->engine) {
+        mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+    if (!op->is_blocking) {
+        res = op->drv->cuEventQuery(chunk->event[i]);
+        if (res == CUDA_ERROR_NOT_READY) {
+            *ready = false;
+        } else if (res != CUDA_SUCCESS) {
+            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuEventQuery", __func__, __LINE__);
+            goto fn_fail;
+        }
+    } else if (chunk->event[i]) {
+        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
+    } else {
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    }
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- steps ---- */
+
+static int copy_start(MPII_Gpudt_engine_t * engine, char *to, const char *from, int64_t n)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPII_GPUDT_CHECK(engine->drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n,
+                                                engine->stream), mpi_errno);
+    MPII_GPUDT_COUNT(copies, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* From source to destination, at least one of which is contiguous. */
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk)
+{
+    MPII_Gpudt_engine_t *engine = op->step[0].engine;
+    bool unpack = op->src.type == NULL;
+    struct MPII_Gpudt_side *side = unpack ? &op->dst : &op->src;
+    struct MPII_Gpudt_side *contig = unpack ? &op->src : &op->dst;
+    char *contig_addr = contig->addr + chunk->pos;
+
+    switch (op->step[0].method) {
+        case MPII_GPUDT_METHOD__KERNEL:
+            return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
+                                     (uint64_t) (uintptr_t) contig_addr + contig->shift,
+                                     contig->place, unpack);
+        case MPII_GPUDT_METHOD__ROWS:
+            return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, contig_addr,
+                                          unpack);
+        default:
+            return copy_start(engine, op->dst.addr + chunk->pos, op->src.addr + chunk->pos,
+                              chunk->len);
+    }
+}
+
+/* Step 0 packs the source into the work area, step 1 unpacks it to the destination. */
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i)
+{
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    struct MPII_Gpudt_side *side = i == 0 ? &op->src : &op->dst;
+    const struct MPII_Gpudt_area *area = chunk->area;
+    bool unpack = i == 1;
+    enum MPII_Gpudt_place_e place = area->kind != MPII_GPUDT_AREA__DEVICE ?
+        MPII_GPUDT_PLACE__HOST : engine == op->engine ? MPII_GPUDT_PLACE__DEVICE :
+        MPII_GPUDT_PLACE__PEER;
+    char *addr = side->addr + chunk->pos;
+
+    switch (op->step[i].method) {
+        case MPII_GPUDT_METHOD__KERNEL:
+            return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
+                                     (uint64_t) (uintptr_t) area->mem, place, unpack);
+        case MPII_GPUDT_METHOD__ROWS:
+            return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, area->mem, unpack);
+        case MPII_GPUDT_METHOD__COPY:
+            return copy_start(engine, unpack ? addr : area->mem, unpack ? area->mem : addr,
+                              chunk->len);
+        default:
+            return step_cpu(side, chunk, unpack);
+    }
+}
+
+static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
+                    bool unpack)
+{
+    MPII_GPUDT_COUNT(cpu_bytes, chunk->len);
+    if (side->type)
+        return MPII_Gpudt_rows_cpu(side, chunk->pos, chunk->len, chunk->area->mem, unpack);
+    if (unpack)
+        memcpy(side->addr + chunk->pos, chunk->area->mem, chunk->len);
+    else
+        memcpy(chunk->area->mem, side->addr + chunk->pos, chunk->len);
+    return MPI_SUCCESS;
+}
+
+/* ---- operations in flight ---- */
+
+/* Advance an operation, or end it if its context cannot be entered any more. It is freed when done
+ * or failed. */
+static int op_progress(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_ctx_t entered;
+
+    mpi_errno = MPII_Gpudt_ctx_enter(op->drv, op->engine->device, op->engine->ctx, &entered);
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPII_Gpudt_op_advance(op, done);
+        MPII_Gpudt_ctx_leave(op->drv, &entered);
+    } else {
+        op_drain(op);
+        op_finish(op);
+    }
+    if (mpi_errno)
+        *done = true;
+    if (*done)
+        MPL_free(op);
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_done = false;
+
+    MPIR_FUNC_ENTER;
+
+    op->is_blocking = false;
+    mpi_errno = op_progress(op, &is_done);
+    *done = is_done;
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_done = false;
+
+    MPIR_FUNC_ENTER;
+
+    if (op) {
+        op->is_blocking = true;
+        mpi_errno = op_progress(op, &is_done);
+    }
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
+{
+    if (op) {
+        op_drain(op);
+        op_finish(op);
+        MPL_free(op);
+    }
+}

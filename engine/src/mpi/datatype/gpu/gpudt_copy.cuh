@@ -1,0 +1,145 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * Units and words: the loads and stores of the kernels, and how a word is put together from units.
+ * Knows nothing of datatypes. Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_COPY_CUH_INCLUDED
+#define GPUDT_COPY_CUH_INCLUDED
+
+#include <stdint.h>
+
+#include "gpudt_args.h"
+#include "gpudt_tuning.h"
+
+#ifdef __CUDACC__
+#define GPUDT_FN static __device__ __forceinline__
+#define GPUDT_METHOD __device__ __forceinline__
+#else
+#define GPUDT_FN static inline
+#define GPUDT_METHOD inline
+#endif
+
+#ifdef __CUDACC__
+typedef ulonglong2 gpudt_quad;  /* the compiler would split the copy of a struct of our own */
+#else
+struct alignas(16) gpudt_quad {
+    unsigned long long x, y;
+};
+#endif
+
+/* The type of so many bytes. */
+template <int BYTES> struct gpudt_bytes;
+template <> struct gpudt_bytes<1> {
+    typedef uint8_t type;
+};
+template <> struct gpudt_bytes<2> {
+    typedef uint16_t type;
+};
+template <> struct gpudt_bytes<4> {
+    typedef uint32_t type;
+};
+template <> struct gpudt_bytes<8> {
+    typedef uint64_t type;
+};
+template <> struct gpudt_bytes<16> {
+    typedef gpudt_quad type;
+};
+
+/* Device memory is accessed by these and nothing else. Addresses are integers: a packed address may
+ * stand for a stream position that lies before the buffer, where a pointer would be undefined. The
+ * emulated driver, whose kernels run on other mappings than the addresses name, defines
+ * GPUDT_ADDRESS(addr, bytes, alignment) before this file is read. */
+#ifndef GPUDT_ADDRESS
+#define GPUDT_ADDRESS(addr_, bytes_, align_) ((void *) (uintptr_t) (addr_))
+#endif
+
+template <class T> GPUDT_FN T gpudt_load(uint64_t addr)
+{
+    return *(const T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T));
+}
+
+template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
+{
+    *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
+}
+
+/* Entry i of a list in the lookaside. */
+GPUDT_FN int64_t gpudt_entry(uint64_t list, int64_t i)
+{
+    return gpudt_load<int64_t>(list + 8 * (uint64_t) i);
+}
+
+/* A word of WORD bytes as its units of UNIT bytes, in memory order. */
+template <int UNIT, int WORD> struct gpudt_split {
+    enum { N = WORD / UNIT };
+    typedef typename gpudt_bytes<UNIT>::type unit_type;
+    typedef typename gpudt_bytes<WORD>::type word_type;
+
+    static GPUDT_METHOD word_type join(const unit_type *unit)
+    {
+        word_type word = 0;
+        for (int i = 0; i < N; i++)
+            word |= (word_type) unit[i] << (8 * UNIT * i);
+        return word;
+    }
+    static GPUDT_METHOD void cut(word_type word, unit_type *unit)
+    {
+        for (int i = 0; i < N; i++)
+            unit[i] = (unit_type) (word >> (8 * UNIT * i));
+    }
+};
+
+template <int UNIT> struct gpudt_split<UNIT, UNIT> {
+    enum { N = 1 };
+    typedef typename gpudt_bytes<UNIT>::type unit_type;
+    typedef unit_type word_type;
+
+    static GPUDT_METHOD word_type join(const unit_type *unit)
+    {
+        return unit[0];
+    }
+    static GPUDT_METHOD void cut(word_type word, unit_type *unit)
+    {
+        unit[0] = word;
+    }
+};
+
+template <int UNIT> struct gpudt_split<UNIT, 16> {
+    enum { N = 16 / UNIT };
+    typedef gpudt_split<UNIT, 8> half;
+    typedef typename gpudt_bytes<UNIT>::type unit_type;
+    typedef gpudt_quad word_type;
+
+    static GPUDT_METHOD word_type join(const unit_type *unit)
+    {
+        gpudt_quad word;
+        word.x = half::join(unit);
+        word.y = half::join(unit + N / 2);
+        return word;
+    }
+    static GPUDT_METHOD void cut(word_type word, unit_type *unit)
+    {
+        half::cut(word.x, unit);
+        half::cut(word.y, unit + N / 2);
+    }
+};
+
+template <> struct gpudt_split<16, 16> {
+    enum { N = 1 };
+    typedef gpudt_quad unit_type;
+    typedef gpudt_quad word_type;
+
+    static GPUDT_METHOD word_type join(const unit_type *unit)
+    {
+        return unit[0];
+    }
+    static GPUDT_METHOD void cut(word_type word, unit_type *unit)
+    {
+        unit[0] = word;
+    }
+};
+
+#endif /* GPUDT_COPY_CUH_INCLUDED */

@@ -1,0 +1,250 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Finds, makes and ends engines: one for each context of a device whose memory is used. Must not
+ * know datatypes. */
+
+#include "gpudt_internal.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_PEER
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Let kernels access the memory of another GPU directly where the two GPUs can; this switches
+        peer access on between the two contexts. If false, data between GPUs passes through a work
+        area.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define MARK_SZ 256             /* bytes; what the driver rounds allocations up to anyway */
+
+/* Guards the lists and serial_last. Engines stay in one of the lists until MPI_Finalize: those whose
+ * context is gone are kept too, since operations and datatypes may point to them. */
+static MPL_initlock_t engine_lock = MPL_INITLOCK_INITIALIZER;
+static MPII_Gpudt_engine_t *engines;
+static MPII_Gpudt_engine_t *dead_engines;
+static uint64_t serial_last;
+static bool finalize_is_registered;
+
+static MPII_Gpudt_engine_t *engine_find(CUcontext ctx);
+static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
+                       MPII_Gpudt_engine_t ** engine);
+static int engine_fill(MPII_Gpudt_engine_t * engine);
+static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
+static void engine_end(MPII_Gpudt_engine_t * engine);
+static int engines_finalize(void *unused);
+
+int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                            MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *found;
+
+    mpi_errno = MPII_Gpudt_ctx_enter(drv, device, ctx, entered);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    MPL_initlock_lock(&engine_lock);
+    found = engine_find(entered->ctx);
+    if (found == NULL)
+        mpi_errno = engine_make(drv, device, entered->ctx, &found);
+    MPL_initlock_unlock(&engine_lock);
+    if (unlikely(mpi_errno)) {
+        MPII_Gpudt_ctx_leave(drv, entered);
+        MPIR_ERR_POP(mpi_errno);
+    }
+    *engine = found;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
+{
+    unsigned long long id = 0;
+    CUresult res = engine->drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                      engine->mark);
+
+    switch (res) {
+        case CUDA_SUCCESS:
+            return id == engine->mark_id;
+        case CUDA_ERROR_INVALID_VALUE: /* no such allocation */
+        case CUDA_ERROR_NOT_INITIALIZED:
+        case CUDA_ERROR_DEINITIALIZED:
+        case CUDA_ERROR_INVALID_CONTEXT:
+        case CUDA_ERROR_CONTEXT_IS_DESTROYED:
+            return false;
+        default:
+            /* The driver may report here what went wrong elsewhere */
+            return true;
+    }
+}
+
+bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer)
+{
+    int can_access = 0;
+    bool allowed = false;
+    CUresult res;
+
+    if (!MPIR_CVAR_GPUDT_PEER || peer->device < 0 || peer->device >= MPII_GPUDT_MAX_DEVICES)
+        return false;
+
+    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    if (engine->peers[peer->device].serial == peer->serial) {
+        allowed = engine->peers[peer->device].allowed;
+    } else {
+        res = engine->drv->cuDeviceCanAccessPeer(&can_access, engine->device, peer->device);
+        if (res == CUDA_SUCCESS && can_access) {
+            res = engine->drv->cuCtxEnablePeerAccess(peer->ctx, 0);
+            allowed = res == CUDA_SUCCESS || res == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+        }
+        engine->peers[peer->device].serial = peer->serial;
+        engine->peers[peer->device].allowed = allowed;
+    }
+    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    return allowed;
+}
+
+/* The live engine of a context that exists now, or NULL. A context that was destroyed may have had
+ * the same address: its engine is put aside. */
+static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)
+{
+    for (MPII_Gpudt_engine_t ** at = &engines; *at; at = &(*at)->next) {
+        MPII_Gpudt_engine_t *engine = *at;
+        if (engine->ctx != ctx)
+            continue;
+        if (likely(MPII_Gpudt_engine_is_alive(engine)))
+            return engine;
+        *at = engine->next;
+        engine->next = dead_engines;
+        dead_engines = engine;
+        return NULL;
+    }
+    return NULL;
+}
+
+/* The context is current. */
+static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
+                       MPII_Gpudt_engine_t ** engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *fresh;
+
+    fresh = MPL_calloc(1, sizeof(*fresh), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!fresh, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU engine");
+    fresh->drv = drv;
+    fresh->device = device;
+    fresh->ctx = ctx;
+    fresh->serial = ++serial_last;
+    mpi_errno = engine_fill(fresh);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (!finalize_is_registered) {
+        /* After the datatypes that end with MPI_Finalize are gone, which the callbacks of a
+         * higher priority see to. */
+        MPIR_Add_finalize(engines_finalize, NULL, 1);
+        finalize_is_registered = true;
+    }
+    fresh->next = engines;
+    engines = fresh;
+    MPII_GPUDT_COUNT(engines, 1);
+    *engine = fresh;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(fresh);
+    goto fn_exit;
+}
+
+/* What an engine has from the beginning: its mark and its stream. */
+static int engine_fill(MPII_Gpudt_engine_t * engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    int least, greatest;
+    CUdevice device;
+
+    MPII_GPUDT_CHECK(drv, cuCtxGetDevice(&device), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuDeviceGetAttribute(&engine->nsms,
+                                               CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+                     mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuCtxGetStreamPriorityRange(&least, &greatest), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->mark, MARK_SZ), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->mark_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                engine->mark), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->stream, CU_STREAM_NON_BLOCKING,
+                                                     greatest), mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (engine->mark)
+        drv->cuMemFree(engine->mark);
+    goto fn_exit;
+}
+
+/* Enter the context of an engine that is to end; false if it is gone. */
+static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
+{
+    /* Twice, because the first failure may be the report of something that happened before */
+    for (int i = 0; i < 2 && MPII_Gpudt_engine_is_alive(engine); i++) {
+        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, entered) == MPI_SUCCESS)
+            return true;
+    }
+    return false;
+}
+
+/* Give back all that an engine has. Nothing can be done about failures: the context is dead, or the
+ * driver is shutting down. */
+static void engine_end(MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    MPII_Gpudt_ctx_t entered;
+    bool is_alive = engine_enter_last(engine, &entered);
+
+    if (is_alive)
+        drv->cuStreamSynchronize(engine->stream);
+    MPII_Gpudt_uploads_free(engine, is_alive);
+    MPII_Gpudt_pools_free(engine, is_alive);
+    if (is_alive) {
+        if (engine->module_state == MPII_GPUDT_MODULE__LOADED)
+            drv->cuModuleUnload(engine->module);
+        drv->cuStreamDestroy(engine->stream);
+        drv->cuMemFree(engine->mark);
+        MPII_Gpudt_ctx_leave(drv, &entered);
+    }
+    MPL_free(engine);
+    MPII_GPUDT_UNCOUNT(engines, 1);
+}
+
+/* For MPIR_Add_finalize; MPI may be initialised again afterwards. */
+static int engines_finalize(void *unused ATTRIBUTE((unused)))
+{
+    MPII_Gpudt_engine_t **lists[] = { &engines, &dead_engines };
+
+    MPL_initlock_lock(&engine_lock);
+    for (int i = 0; i < 2; i++) {
+        while (*lists[i]) {
+            MPII_Gpudt_engine_t *engine = *lists[i];
+            *lists[i] = engine->next;
+            engine_end(engine);
+        }
+    }
+    finalize_is_registered = false;
+    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_ctx_finalize();
+    return 0;
+}

@@ -1,0 +1,315 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What the files of the launch side share: engines, pools, sides and operations. For this folder
+ * only, and only for files that are built with CUDA. Must not know requests or messages. */
+
+#ifndef GPUDT_INTERNAL_H_INCLUDED
+#define GPUDT_INTERNAL_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "gpudt.h"
+#include "gpudt_driver.h"
+#include "gpudt_type.h"
+#include "gpudt_plan.h"
+
+/* ---- engine: what the library keeps in one context of one device (gpudt_engine.c) ---- */
+
+/* Work areas that operations pass data through. */
+enum MPII_Gpudt_area_e {
+    MPII_GPUDT_AREA__DEVICE,    /* memory of the engine's device */
+    MPII_GPUDT_AREA__PINNED,    /* host memory, at the same address for every device */
+    MPII_GPUDT_AREA__HEAP,      /* pageable; not pooled */
+    MPII_GPUDT_NAREAS
+};
+
+struct MPII_Gpudt_area {
+    struct MPII_Gpudt_area *next;       /* in the engine's list of free ones */
+    enum MPII_Gpudt_area_e kind;
+    char *mem;                  /* device address for MPII_GPUDT_AREA__DEVICE */
+    size_t sz;
+};
+
+/* Device memory for a datatype's lists (gpudt_upload.c). Owned by the datatype's state while in use,
+ * else by the engine's list of spare ones. */
+struct MPII_Gpudt_block {
+    struct MPII_Gpudt_block *next;      /* spare ones of the engine, or those of one datatype */
+    struct MPII_Gpudt_block *engine_next;       /* all of the engine's */
+    struct MPII_Gpudt_engine *engine;   /* NULL: the engine is gone, and mem with it */
+    CUdeviceptr mem;
+    size_t sz;
+    uint64_t nodes;             /* device address of the tree's nodes, or 0 */
+    bool is_spare;
+};
+
+enum MPII_Gpudt_module_e {
+    MPII_GPUDT_MODULE__NEW,     /* not tried yet */
+    MPII_GPUDT_MODULE__LOADED,
+    MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
+};
+
+#define MPII_GPUDT_MAX_DEVICES 64       /* for which peer access is remembered */
+
+typedef struct MPII_Gpudt_engine {
+    struct MPII_Gpudt_engine *next;
+    const MPII_Gpudt_driver_t *drv;
+    int device;
+    CUcontext ctx;
+    uint64_t serial;            /* no two engines ever have the same */
+
+    /* A small allocation in the context, and the number that the driver gave it. A context has
+     * no name that is safe to ask about once it is destroyed, but an address does: while the
+     * driver still knows this allocation by this number, the context and all in it are alive. */
+    CUdeviceptr mark;
+    unsigned long long mark_id;
+
+    CUstream stream;            /* all work of the engine is ordered by it */
+    int nsms;
+
+    /* All below are guarded by MPII_Gpudt_pool_lock. */
+    enum MPII_Gpudt_module_e module_state;
+    CUmodule module;
+    CUfunction kernels[MPII_GPUDT_NKERNELS];    /* NULL: not looked up yet */
+    struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */
+    int nareas[MPII_GPUDT_NAREAS];      /* free and in use */
+    CUevent *events;            /* free ones, a stack */
+    int nevents;
+    int max_events;             /* room in events */
+    struct {
+        uint64_t serial;        /* of the engine that was asked for; 0: none yet */
+        bool allowed;
+    } peers[MPII_GPUDT_MAX_DEVICES];
+
+    /* Guarded by a lock of gpudt_upload.c. */
+    struct MPII_Gpudt_block *blocks;
+    struct MPII_Gpudt_block *spare_blocks;
+    size_t spare_sz;            /* bytes in spare_blocks */
+} MPII_Gpudt_engine_t;
+
+extern MPL_initlock_t MPII_Gpudt_pool_lock;
+
+/* Enter the context that owns some memory and find or make its engine.
+ *   device, ctx      (IN)   as MPIR_Gpudt_query_ptr gives them
+ *   engine, entered  (OUT)  engine lives until MPI_Finalize; entered is for MPII_Gpudt_ctx_leave.
+ *                           On failure nothing is entered */
+int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                            MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered);
+
+/* Whether an engine's context still exists. Safe to ask at any time. */
+bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
+
+/* Whether kernels of engine may access plain allocations of peer, switching that on if possible.
+ * The engine's context is current. */
+bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);
+
+/* ---- kernels (gpudt_module.c) ---- */
+
+/* The function of a kernel, loading the image at first use. The engine's context is current.
+ *   kernel    (IN)   enum MPII_Gpudt_kernel_e
+ *   function  (OUT)  NULL: no image suits the device, which is no error */
+int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function);
+
+/* Whether kernels can be had, loading the image if that has not been tried. */
+int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable);
+
+/* ---- pools (gpudt_mem.c); the engine's context is current in all of these ---- */
+
+/* Get a work area. What kind it is may differ from what was asked for; see area->kind.
+ *   kind  (IN)   kind wanted
+ *   area  (OUT)  NULL: no more of that kind now: the pool is at its limit or the driver refused */
+void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e kind,
+                         struct MPII_Gpudt_area **area);
+/* Give one back, when nothing uses it any more. */
+void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area);
+/* Bytes of a work area of a kind. */
+size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind);
+
+int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event);
+void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event);
+
+/* Free all that the pools hold, for an engine that nothing uses.
+ *   is_alive  (IN)  false: the context is gone, and what was in it */
+void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive);
+
+/* ---- sides and operations ---- */
+
+/* One side of a transfer. */
+struct MPII_Gpudt_side {
+    char *addr;                 /* contiguous: of the first byte to move; else the user's buffer */
+    struct MPII_Gpudt_type *type;       /* NULL: contiguous. The operation holds a reference */
+    struct MPII_Gpudt_record top;       /* not contiguous: root for the call's count */
+    int64_t first;              /* not contiguous: stream position of the first byte to move */
+    char *low;                  /* lowest byte that may be touched, and one past the highest */
+    char *high;
+    MPIR_Gpudt_ptr_t ptr;       /* memory of the first block; if mixed, of the first on a GPU */
+    bool is_mixed;              /* blocks are in memory that no one kernel or CPU can access */
+    uint64_t shift;             /* what to add to an address for use on the engine's device */
+    enum MPII_Gpudt_place_e place;      /* as seen from there */
+};
+
+/* How one step of a transfer moves its bytes. */
+enum MPII_Gpudt_method_e {
+    MPII_GPUDT_METHOD__KERNEL,  /* datatype <-> contiguous, by the plan's choice */
+    MPII_GPUDT_METHOD__COPY,    /* contiguous -> contiguous, by the driver */
+    MPII_GPUDT_METHOD__ROWS,    /* datatype <-> contiguous, a driver's copy for each block or row */
+    MPII_GPUDT_METHOD__CPU      /* by the CPU, to or from a work area */
+};
+
+struct MPII_Gpudt_step {
+    enum MPII_Gpudt_method_e method;
+    MPII_Gpudt_engine_t *engine;        /* NULL: METHOD__CPU */
+};
+
+#define MPII_GPUDT_MAX_CHUNKS 8
+
+/* A part of the transfer that is under way. */
+struct MPII_Gpudt_chunk {
+    struct MPII_Gpudt_area *area;       /* NULL: the transfer is direct */
+    int64_t pos;                /* bytes of the transfer before it */
+    int64_t len;
+    int nsteps;                 /* steps started */
+    CUevent event[2];           /* end of step i, from the pool of its engine; NULL: none yet */
+};
+
+/* A transfer of n bytes. Direct: one step from source to destination. Else each chunk takes two,
+ * by way of a work area:
+ *
+ *     src ---- step[0] ----> area ---- step[1] ----> dst
+ *
+ * Chunks are in a ring and take turns: they start and end in order. */
+struct MPIR_Gpudt_op {
+    const MPII_Gpudt_driver_t *drv;
+    struct MPII_Gpudt_side src, dst;
+    int64_t n;
+    bool is_blocking;
+    MPII_Gpudt_engine_t *engine;        /* of the lead; work areas are from its pools */
+    bool is_direct;
+    struct MPII_Gpudt_step step[2];     /* step[1] of a direct transfer is not used */
+    int64_t chunk_sz;
+    int nchunks;                /* in the ring */
+    int oldest;                 /* index of the one that started first */
+    int nbusy;                  /* under way */
+    int64_t started;            /* bytes in chunks that were started */
+    struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
+};
+
+/* The side whose GPU does the work of a transfer (gpudt_route.c). */
+const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op);
+
+/* Decide how a transfer goes, and get the work areas it needs (gpudt_route.c).
+ *   op  (IN/OUT)  all down to engine is set, and engine's context is current; the rest is filled in.
+ *                 On failure it holds no work areas */
+int MPII_Gpudt_route(MPIR_Gpudt_op * op);
+
+/* Find out what memory a side is in: as far as its lowest byte tells, or that of every block
+ * (gpudt_side.c). Fills in ptr and is_mixed.
+ *   every_block  (IN)  the buffer is given by absolute addresses: its blocks may be anywhere */
+int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block);
+
+/* Whether kernels of an engine may access a side, and as what: fills in shift and place. The
+ * engine's context is current.
+ *   other  (IN)  the engine of the side's own memory, if that is another one; else NULL */
+bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * other,
+                           struct MPII_Gpudt_side *side);
+
+/* Whether the GPU should move a side's data, or part of it. */
+static inline bool MPII_Gpudt_side_is_gpu(const struct MPII_Gpudt_side *side)
+{
+    return side->ptr.mem == MPIR_GPUDT_MEM__DEVICE || side->ptr.mem == MPIR_GPUDT_MEM__MANAGED;
+}
+
+/* True if an address can only be host memory host memory: on the brk heap or on this thread's stack,
+ * where no driver places anything, though it may be pinned. Costs a few loads; false proves nothing
+ * (gpudt_near.c). */
+bool MPII_Gpudt_is_near(const void *addr);
+
+/* Start to move bytes [pos, pos + len) of a transfer between a side and contiguous memory, on the
+ * engine's stream; the engine's context is current (gpudt_launch.c).
+ *   contig        (IN)  address of the first of these bytes, for the engine's device
+ *   contig_place  (IN)  memory it is in
+ *   unpack        (IN)  true: to the side */
+int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                      int64_t pos, int64_t len, uint64_t contig,
+                      enum MPII_Gpudt_place_e contig_place, bool unpack);
+
+/* The same by driver copies (gpudt_rowcopy.c).
+ *   contig  (IN)  any address the driver can copy from or to */
+int MPII_Gpudt_rows_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                           int64_t pos, int64_t len, char *contig, bool unpack);
+
+/* The same by the CPU, at once (gpudt_rows.c).
+ *   contig  (IN)  host memory */
+int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_side *side, int64_t pos, int64_t len, char *contig,
+                        bool unpack);
+
+/* Called for n blocks of size bytes each, the first at displ bytes from the user's buffer, the next
+ * stride bytes further on. Returns an MPI error code, which ends the visit. */
+typedef int (*MPII_Gpudt_row_fn) (void *arg, int64_t displ, int64_t size, int64_t n,
+                                  int64_t stride);
+
+/* Visit the blocks of a byte range in stream order (gpudt_rows.c).
+ *   serial, top  (IN)  a type, and its root for the call's count
+ *   first, last  (IN)  0 <= first < last <= top->size */
+int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
+                          const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
+                          MPII_Gpudt_row_fn fn, void *arg);
+
+/* Device copies of what kernels read of a datatype, made at first use (gpudt_upload.c). The
+ * engine's context is current.
+ *   lookaside, nodes  (OUT)  device addresses, 0 where the type has none; valid for what is started
+ *                            on the engine's stream while the caller holds a reference to the type */
+int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
+                          uint64_t * lookaside, uint64_t * nodes);
+/* Forget an engine's blocks; part of its end. */
+void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive);
+
+/* Run a routed transfer (gpudt_complete.c): start what can be started; for a blocking one also wait
+ * for all of it. The operation is finished, its resources given back, if *done or on failure. */
+int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done);
+/* Give back the references to datatypes. */
+void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
+
+/* ---- variables (gpudt_vars.c) ---- */
+
+#define MPII_GPUDT_COUNTERS(F)                                                                  \
+    F(packs, "Packs and contiguous copies in which GPU memory took part")                       \
+    F(unpacks, "Unpacks in which GPU memory took part")                                         \
+    F(local_copies, "Copies from datatype to datatype in which GPU memory took part")           \
+    F(bytes, "Bytes moved by these operations")                                                 \
+    F(launches, "Kernels launched")                                                             \
+    F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
+    F(staged, "Operations that passed through a work area in chunks")                           \
+    F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
+    F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
+    F(fallbacks_memory, "Operations on a slower route because memory for a faster one was refused") \
+    F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory")
+
+#define MPII_GPUDT_LEVELS(F)                                                                    \
+    F(pinned_bytes, "Bytes of pinned work areas")                                               \
+    F(device_bytes, "Bytes of device memory for work areas and datatypes")                      \
+    F(cached_types, "Datatypes with lists in device memory, each device counted")               \
+    F(engines, "Contexts of devices in use")
+
+#define MPII_GPUDT_VAR_ID(name_, text_) MPII_GPUDT_VAR__ ## name_,
+enum MPII_Gpudt_var_e {
+    MPII_GPUDT_COUNTERS(MPII_GPUDT_VAR_ID)
+    MPII_GPUDT_LEVELS(MPII_GPUDT_VAR_ID)
+    MPII_GPUDT_NVARS
+};
+#undef MPII_GPUDT_VAR_ID
+
+extern MPL_atomic_uint64_t MPII_Gpudt_vars[MPII_GPUDT_NVARS];
+
+#define MPII_GPUDT_COUNT(name_, n_)                                             \
+    ((void) MPL_atomic_fetch_add_uint64(&MPII_Gpudt_vars[MPII_GPUDT_VAR__ ## name_],    \
+                                        (uint64_t) (n_)))
+#define MPII_GPUDT_UNCOUNT(name_, n_)                                           \
+    ((void) MPL_atomic_fetch_sub_uint64(&MPII_Gpudt_vars[MPII_GPUDT_VAR__ ## name_],    \
+                                        (uint64_t) (n_)))
+
+/* Strategies the plan may use, as a mask for MPII_Gpudt_plan_in.allowed; 0: driver copies only. */
+unsigned MPII_Gpudt_allowed_strategies(void);
+
+#endif /* GPUDT_INTERNAL_H_INCLUDED */

@@ -1,0 +1,49 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The one list of kernels, expanded by the kernels' source, the module loader and the plan. Knows
+ * only names.
+ */
+
+#ifndef GPUDT_KERNEL_LIST_H_INCLUDED
+#define GPUDT_KERNEL_LIST_H_INCLUDED
+
+/* K_(family, unit, locator, args): the kernels gpudt_<family>_<unit>_pack and _unpack, for units of
+ * so many bytes, the C++ type that finds the runs, and the parameter block
+ * MPII_Gpudt_args_<args>. The units of a family are in this order, 1 to 16. */
+#define MPII_GPUDT_KERNEL_UNITS(K_, family_, locator_, args_)   \
+    K_(family_, 1, locator_, args_)                             \
+    K_(family_, 2, locator_, args_)                             \
+    K_(family_, 4, locator_, args_)                             \
+    K_(family_, 8, locator_, args_)                             \
+    K_(family_, 16, locator_, args_)
+
+#define MPII_GPUDT_KERNEL_FAMILIES(K_)                                          \
+    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box<uint32_t>, box)                \
+    MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box<uint64_t>, box)                \
+    MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)                         \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree<uint32_t>, tree)             \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree<uint64_t>, tree)
+
+/* The same for the transposing kernels, which have no locator. */
+#define MPII_GPUDT_KERNEL_TURNS(K_)                                             \
+    MPII_GPUDT_KERNEL_UNITS(K_, turn, none, turn)
+
+#define MPII_GPUDT_KERNEL_ALL(K_)               \
+    MPII_GPUDT_KERNEL_FAMILIES(K_)              \
+    MPII_GPUDT_KERNEL_TURNS(K_)
+
+#define MPII_GPUDT_KERNEL_IDS(family_, unit_, locator_, args_)  \
+    MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK,      \
+    MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK,
+
+/* Kernel ids: an unpack kernel follows its pack kernel. */
+enum MPII_Gpudt_kernel_e {
+    MPII_GPUDT_KERNEL_ALL(MPII_GPUDT_KERNEL_IDS)
+    MPII_GPUDT_NKERNELS
+};
+
+#undef MPII_GPUDT_KERNEL_IDS
+
+#endif /* GPUDT_KERNEL_LIST_H_INCLUDED */

@@ -1,0 +1,107 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Loads the kernels' image, once for each engine, and finds functions in it by kernel id. Knows
+ * neither datatypes nor launches. */
+
+#include "gpudt_internal.h"
+
+/* The image: machine code for every architecture it was built for, and PTX for those that come
+ * later. Made from gpudt_kernels.cu, see embed-fatbin. */
+extern const unsigned char MPII_Gpudt_fatbin[];
+
+static int module_load(MPII_Gpudt_engine_t * engine);
+
+/* The driver's ways to say that nothing in the image can run on this device, now or later. */
+static bool means_no_image(CUresult res)
+{
+    switch (res) {
+        case CUDA_ERROR_NO_BINARY_FOR_GPU:
+        case CUDA_ERROR_INVALID_IMAGE:
+        case CUDA_ERROR_INVALID_PTX:
+        case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+        case CUDA_ERROR_JIT_COMPILER_NOT_FOUND:
+        case CUDA_ERROR_JIT_COMPILATION_DISABLED:
+            return true;
+        default:
+            return false;
+    }
+}
+
+int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUfunction found = NULL;
+    CUresult res;
+
+    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    mpi_errno = module_load(engine);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (engine->module_state == MPII_GPUDT_MODULE__LOADED) {
+        found = engine->kernels[kernel];
+        if (found == NULL) {
+            /* A driver that loads lazily looks for machine code only now */
+            res = drv->cuModuleGetFunction(&found, engine->module,
+                                           MPII_Gpudt_plan_kernel_name(kernel));
+            if (means_no_image(res)) {
+                drv->cuModuleUnload(engine->module);
+                engine->module_state = MPII_GPUDT_MODULE__NONE;
+                found = NULL;
+            } else if (res != CUDA_SUCCESS) {
+                mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuModuleGetFunction", __func__,
+                                                    __LINE__);
+                goto fn_fail;
+            }
+            engine->kernels[kernel] = found;
+        }
+    }
+    *function = found;
+
+  fn_exit:
+    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    mpi_errno = module_load(engine);
+    *usable = engine->module_state == MPII_GPUDT_MODULE__LOADED;
+    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    return mpi_errno;
+}
+
+/* Caller holds MPII_Gpudt_pool_lock. A failure that may pass, such as lack of memory, is tried again
+ * by the next operation. */
+static int module_load(MPII_Gpudt_engine_t * engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUresult res;
+
+    if (likely(engine->module_state != MPII_GPUDT_MODULE__NEW))
+        goto fn_exit;
+
+    res = engine->drv->cuModuleLoadData(&engine->module, MPII_Gpudt_fatbin);
+    if (res == CUDA_SUCCESS) {
+        engine->module_state = MPII_GPUDT_MODULE__LOADED;
+    } else if (means_no_image(res)) {
+        engine->module_state = MPII_GPUDT_MODULE__NONE;
+    } else {
+        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleLoadData", __func__,
+                                            __LINE__);
+        goto fn_fail;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,355 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The calls of the rest of the library: describe both sides of a transfer, see whether GPU memory
+ * takes part, and set it going. Must not know routes, kernels or streams. */
+
+#include "gpudt_internal.h"
+
+/* Shows the calls in a profiler's time line; costs a test of a pointer where none is attached. */
+#if defined(__has_include)
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define RANGE_PUSH(name_) ((void) nvtxRangePushA(name_))
+#define RANGE_POP() ((void) nvtxRangePop())
+#endif
+#endif
+#ifndef RANGE_PUSH
+#define RANGE_PUSH(name_) ((void) 0)
+#define RANGE_POP() ((void) 0)
+#endif
+
+/* What a caller says of one side. */
+struct buffer {
+    const void *addr;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    MPI_Aint first;             /* stream position of the first byte to move */
+    /* found out by buffer_measure */
+    bool is_contig;
+    bool is_absolute;           /* blocks may be anywhere */
+    int64_t size;               /* packed bytes of one datatype */
+    char *low, *high;           /* all memory of the buffer */
+};
+
+static void buffer_measure(struct buffer *b);
+static int64_t buffer_size(const struct buffer *b);
+static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side);
+static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side);
+static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_side **side,
+                          bool * is_gpu);
+static int op_begin(MPIR_Gpudt_op * op, bool * done);
+static int transfer(const struct buffer *from, const struct buffer *to, int64_t n,
+                    MPIR_Gpudt_op ** op, bool * handled);
+
+int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                     MPI_Aint inoffset, void *outbuf, MPI_Aint max_bytes, MPI_Aint * actual,
+                     MPIR_Gpudt_op ** op, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t n;
+    struct buffer from = {.addr = inbuf,.count = incount,.datatype = datatype,.first = inoffset };
+    struct buffer to = {.addr = outbuf,.count = 1,.datatype = MPI_BYTE };
+
+    MPIR_FUNC_ENTER;
+
+    *handled = false;
+    if (op)
+        *op = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+
+    buffer_measure(&from);
+    n = MPL_MIN(max_bytes, buffer_size(&from) - inoffset);
+    to.count = n;
+    buffer_measure(&to);
+    mpi_errno = transfer(&from, &to, n, op, handled);
+    if (*handled) {
+        *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
+        MPII_GPUDT_COUNT(packs, 1);
+    }
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                       MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual,
+                       MPIR_Gpudt_op ** op, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t n;
+    struct buffer from = {.addr = inbuf,.count = 1,.datatype = MPI_BYTE };
+    struct buffer to = {.addr = outbuf,.count = outcount,.datatype = datatype,.first = outoffset };
+
+    MPIR_FUNC_ENTER;
+
+    *handled = false;
+    if (op)
+        *op = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+
+    buffer_measure(&to);
+    n = MPL_MIN(insize, buffer_size(&to) - outoffset);
+    from.count = n;
+    buffer_measure(&from);
+    mpi_errno = transfer(&from, &to, n, op, handled);
+    if (*handled) {
+        *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
+        MPII_GPUDT_COUNT(unpacks, 1);
+    }
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct buffer from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
+    struct buffer to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
+
+    MPIR_FUNC_ENTER;
+
+    *handled = false;
+    if (op)
+        *op = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+
+    buffer_measure(&from);
+    buffer_measure(&to);
+    mpi_errno = transfer(&from, &to, nbytes, op, handled);
+    if (*handled)
+        MPII_GPUDT_COUNT(local_copies, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpudt_op ** op,
+                     bool * handled)
+{
+    MPI_Aint actual;
+
+    return MPIR_Gpudt_ipack(inbuf, nbytes, MPI_BYTE, 0, outbuf, nbytes, &actual, op, handled);
+}
+
+void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
+{
+    if (MPII_Gpudt_driver_get())
+        MPIR_Gpudt_type_commit(datatype);
+}
+
+/* ---- describing ---- */
+
+static void buffer_measure(struct buffer *b)
+{
+    MPIR_Datatype *dtp;
+    MPI_Aint true_lb = 0, true_ub, reach;
+
+    if (HANDLE_IS_BUILTIN(b->datatype)) {
+        b->size = true_ub = reach = MPIR_Datatype_get_basic_size(b->datatype);
+        b->is_contig = true;
+    } else {
+        MPIR_Datatype_get_ptr(b->datatype, dtp);
+        b->size = dtp->size;
+        b->is_contig = dtp->is_contig;
+        true_lb = dtp->true_lb;
+        true_ub = dtp->true_ub;
+        reach = dtp->extent;
+    }
+    b->is_absolute = b->addr == MPI_BOTTOM && !b->is_contig;
+
+    /* The last datatype may be below the first. Overflow here means that no such buffer exists. */
+    reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
+    b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
+    b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
+}
+
+/* Packed bytes of the whole buffer; what does not fit in 64 bits is found by side_set. */
+static int64_t buffer_size(const struct buffer *b)
+{
+    int64_t size;
+
+    return __builtin_mul_overflow(b->count, b->size, &size) ? INT64_MAX : size;
+}
+
+/* Fill in a side but for its memory. The type's state is got later, if it is needed. */
+static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
+{
+    side->type = NULL;
+    side->first = b->first;
+    side->addr = (char *) b->addr;
+    side->low = b->low;
+    side->high = b->high;
+    if (b->is_contig) {
+        side->addr = side->low = b->low + b->first;
+        side->high = side->low + n;
+    }
+}
+
+/* Get the state of a side's datatype, unless the side is contiguous, and with it the exact bounds: the
+ * datatype object's own true_lb is wrong for some nests of resized types. */
+static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_serial *serial;
+    int64_t reach;
+
+    if (b->is_contig || side->type)
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_type_get(b->datatype, &side->type);
+    MPIR_ERR_CHECK(mpi_errno);
+    serial = &side->type->serial;
+    mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* Both come from the same constructors; a range beyond the stream would leave the buffer */
+    MPIR_ERR_CHKANDJUMP(side->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN,
+                        "**gpudt_size");
+
+    reach = serial->extent * (b->count - 1);
+    side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
+    side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (side->type)
+        MPII_Gpudt_type_release(side->type);
+    side->type = NULL;
+    goto fn_exit;
+}
+
+/* ---- whose memory is it ---- */
+
+/* Classify both sides, as far as needed to know whether a GPU takes part. */
+static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_side **side,
+                          bool * is_gpu)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_near[2];
+
+    *is_gpu = false;
+    for (int i = 0; i < 2; i++)
+        is_near[i] = !b[i].is_absolute && MPII_Gpudt_is_near(side[i]->low);
+    if (is_near[0] && is_near[1])
+        goto fn_exit;
+
+    for (int i = 0; i < 2; i++) {
+        if (is_near[i])
+            continue;
+        /* A failure matters only if a GPU takes part, and will then be met again */
+        (void) side_set(&b[i], n, side[i]);
+        mpi_errno = MPII_Gpudt_side_classify(side[i], b[i].is_absolute && side[i]->type);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (MPII_Gpudt_side_is_gpu(side[i]))
+            *is_gpu = true;
+    }
+    /* Memory on the heap may still be pinned, which matters if the other side is on a GPU */
+    for (int i = 0; i < 2 && *is_gpu; i++) {
+        if (is_near[i]) {
+            (void) side_set(&b[i], n, side[i]);
+            mpi_errno = MPII_Gpudt_side_classify(side[i], false);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- setting it going ---- */
+
+/* Move n bytes, or find that it is not for us to do. */
+static int transfer(const struct buffer *from, const struct buffer *to, int64_t n,
+                    MPIR_Gpudt_op ** op, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool done = false;
+    const struct buffer b[2] = { *from, *to };
+    MPIR_Gpudt_op local, *work = &local;
+    struct MPII_Gpudt_side *side[2] = { &local.src, &local.dst };
+
+    for (int i = 0; i < 2; i++)
+        side_place(&b[i], n, side[i]);
+    *handled = true;
+    if (n <= 0)
+        goto fn_exit;
+    mpi_errno = sides_classify(b, n, side, handled);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!*handled)
+        goto fn_exit;
+
+    for (int i = 0; i < 2; i++) {
+        mpi_errno = side_set(&b[i], n, side[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (op) {
+        work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
+        MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                             "GPU operation");
+        work->src = local.src;
+        work->dst = local.dst;
+        local.src.type = local.dst.type = NULL;
+    }
+    work->drv = MPII_Gpudt_driver_get();
+    work->n = n;
+    work->is_blocking = op == NULL;
+    mpi_errno = op_begin(work, &done);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_COUNT(bytes, n);
+    if (op && !done) {
+        *op = work;
+        work = NULL;
+    }
+
+  fn_exit:
+    if (work != &local)
+        MPL_free(work);
+    MPII_Gpudt_op_release_types(&local);
+    return mpi_errno;
+  fn_fail:
+    *handled = true;
+    goto fn_exit;
+}
+
+/* Enter the lead's context, decide the route, and start. On failure nothing is in flight and the
+ * operation holds nothing. */
+static int op_begin(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *lead = MPII_Gpudt_lead(op);
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+
+    op->oldest = op->nbusy = op->nchunks = 0;
+    op->started = 0;
+    memset(op->chunk, 0, sizeof(op->chunk));
+
+    RANGE_PUSH("MPI datatype on GPU");
+    mpi_errno = MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine,
+                                        &entered);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_route(op);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_op_advance(op, done);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    RANGE_POP();
+    return mpi_errno;
+  fn_fail:
+    MPII_Gpudt_op_release_types(op);
+    goto fn_exit;
+}

@@ -1,0 +1,643 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * From a canonical type and a byte range to one launch. See gpudt_plan.h for what this file must
+ * not know. A strategy is a row of the table at the end: a test, a cost and a function that fills
+ * in its parameters.
+ */
+
+#include <string.h>
+
+#include "gpudt_plan.h"
+#include "gpudt_tuning.h"
+
+/* What all strategies start from: the type as levels over a leaf, and the range relative to the
+ * first child of the topmost stride that it touches. */
+struct shape {
+    const struct MPII_Gpudt_plan_in *in;
+    int nlevels;                /* levels found above the leaf, inside out; -1: too many */
+    struct MPII_Gpudt_level level[MPII_GPUDT_MAX_LEVELS];       /* without divisors */
+    const struct MPII_Gpudt_record *leaf;       /* what is below the levels */
+    const struct MPII_Gpudt_record *root;       /* child of the topmost stride: the tree's root */
+    int root_index;             /* its record, which root may be a copy of */
+    int64_t root_stride;        /* that stride; 0 if there is none */
+    uint64_t user;              /* rebased, base_displ added */
+    uint64_t packed;            /* address of stream position 0 after rebasing */
+    int64_t first, last;
+    int64_t user_align;         /* power of 2, at most 16, that divides every user address */
+    int word;                   /* widest word that suits both sides, 1 to 16 */
+};
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    a = a < 0 ? -a : a;
+    b = b < 0 ? -b : b;
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static int64_t min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void MPII_Gpudt_divisor_set(struct MPII_Gpudt_divisor *div, int64_t d)
+{
+    /* With shift = ceil(log2(d)) and magic = 2^(63 + shift) / d rounded up, magic * d exceeds
+     * 2^(63 + shift) by less than d <= 2^shift, so that for p < 2^63 the quotient of 2p * magic by
+     * 2^(64 + shift) is too large by less than 1 / d: exact after rounding down. The same holds
+     * with 31 for 63. */
+    unsigned shift = 0;
+    while (shift < 63 && ((uint64_t) 1 << shift) < (uint64_t) d)
+        shift++;
+    div->shift = shift;
+    div->magic64 = (uint64_t) ((((unsigned __int128) 1 << (63 + shift)) + (uint64_t) d - 1) /
+                               (uint64_t) d);
+    /* 32-bit positions are below any divisor of 2^31 and more */
+    div->magic32 = shift > 31 ? 0 :
+        (uint32_t) ((((uint64_t) 1 << (31 + shift)) + (uint64_t) d - 1) / (uint64_t) d);
+}
+
+/* ---------------------------------------------------------------- shape */
+
+/* Levels from the top down to what is no stride and no list of equal children. */
+static void shape_levels(struct shape *s, const struct MPII_Gpudt_record *top)
+{
+    const struct MPII_Gpudt_record *records = s->in->serial->records;
+    const struct MPII_Gpudt_record *chain[MPII_GPUDT_MAX_LEVELS];
+    const struct MPII_Gpudt_record *rec = top;
+    int n = 0;
+
+    while (rec->kind == MPII_GPUDT_KIND__VECTOR || rec->kind == MPII_GPUDT_KIND__BLKINDEXED) {
+        if (n < MPII_GPUDT_MAX_LEVELS)
+            chain[n] = rec;
+        n++;
+        rec = records + rec->child;
+    }
+    s->leaf = rec;
+    s->nlevels = n <= MPII_GPUDT_MAX_LEVELS ? n : -1;
+    for (int k = 0; k < s->nlevels; k++) {
+        const struct MPII_Gpudt_record *from = chain[n - 1 - k];
+        struct MPII_Gpudt_level *to = &s->level[k];
+        memset(to, 0, sizeof(*to));
+        to->count = from->count;
+        to->stride = from->stride;
+        if (from->kind == MPII_GPUDT_KIND__BLKINDEXED)
+            to->displ = s->in->lookaside + (uint64_t) from->lookaside;
+    }
+}
+
+/* Let the stream start at the first child of the topmost stride or list that the range touches, so
+ * that positions stay small however long the message is. */
+static void shape_rebase(struct shape *s, const struct MPII_Gpudt_record *top)
+{
+    const struct MPII_Gpudt_plan_in *in = s->in;
+    int64_t skip = 0;
+
+    s->user = in->user + (uint64_t) in->serial->base_displ;
+    s->root = top;
+    s->root_index = 0;
+    s->root_stride = 0;
+    if (top->kind == MPII_GPUDT_KIND__VECTOR) {
+        skip = in->first / top->child_size;
+        s->user += (uint64_t) (skip * top->stride);
+        s->root_index = top->child;
+        s->root = in->serial->records + top->child;
+        s->root_stride = top->stride;
+    } else if (top->kind == MPII_GPUDT_KIND__BLKINDEXED && s->nlevels > 0) {
+        skip = in->first / top->child_size;
+        s->level[s->nlevels - 1].displ += 8 * (uint64_t) skip;
+    }
+    if (skip > 0 && s->nlevels > 0)
+        s->level[s->nlevels - 1].count -= skip;
+    s->first = in->first - skip * top->child_size;
+    s->last = in->last - skip * top->child_size;
+    s->packed = in->packed - (uint64_t) s->first;
+}
+
+/* The tree kernels count the topmost list's children from its start: undo the rebasing. */
+static void shape_unbase_list(struct shape *s, const struct MPII_Gpudt_record *top)
+{
+    const struct MPII_Gpudt_plan_in *in = s->in;
+
+    if (top->kind == MPII_GPUDT_KIND__BLKINDEXED) {
+        s->first = in->first;
+        s->last = in->last;
+        s->packed = in->packed - (uint64_t) in->first;
+    }
+}
+
+/* Alignments. Strides are looked at one by one where they are all there is; lists are not read. */
+static void shape_align(struct shape *s)
+{
+    const struct MPII_Gpudt_serial *serial = s->in->serial;
+    int64_t user = gcd(16, (int64_t) (s->user % 16));
+    int lists = s->nlevels < 0 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK;
+    int64_t size = lists ? serial->block_gcd : s->leaf->size;
+
+    for (int k = 0; k < s->nlevels; k++) {
+        user = gcd(user, s->level[k].stride);
+        lists |= s->level[k].displ != 0;
+    }
+    if (lists)
+        user = gcd(user, serial->displ_gcd);
+    user = gcd(user, s->root_stride);
+    s->user_align = user;
+    s->word = (int) gcd(gcd(user, size), (int64_t) (s->packed % 16));
+}
+
+static void shape_make(struct shape *s, const struct MPII_Gpudt_plan_in *in,
+                       const struct MPII_Gpudt_record *top)
+{
+    s->in = in;
+    shape_levels(s, top);
+    shape_rebase(s, top);
+    shape_align(s);
+}
+
+/* ---------------------------------------------------------------- tiles and blocks */
+
+/* The word that a kernel would move: words of 2 bytes are no faster than the staged kernel. */
+static int kernel_word(const struct shape *s)
+{
+    return s->word >= 4 ? s->word : 1;
+}
+
+static int unroll_of(int word)
+{
+    return word == 16 ? MPII_GPUDT_UNROLL_16 : word == 8 ? MPII_GPUDT_UNROLL_8 :
+        word == 4 ? MPII_GPUDT_UNROLL_4 : 1;
+}
+
+/* Fill in the range in words of `word` bytes. */
+static void span_range(struct MPII_Gpudt_span *span, const struct shape *s, int word)
+{
+    int64_t end = s->last / word;
+
+    memset(span, 0, sizeof(*span));
+    span->user = s->user;
+    span->packed = s->packed;
+    span->first = s->first;
+    span->last = s->last;
+    span->word0 = ceil_div(s->first, word);
+    span->nwords = end > span->word0 ? end - span->word0 : 0;
+    span->lead = (int32_t) (((s->packed + (uint64_t) (span->word0 * word)) %
+                             MPII_GPUDT_LINE_SZ) / (uint64_t) word);
+    span->align = (int32_t) min_i64(s->user_align, 8);
+}
+
+/* Share out tiles of `tile` words: blocks take neighbouring tiles where there are more tiles than
+ * blocks. Returns the number of blocks. */
+static unsigned span_share(struct MPII_Gpudt_span *span, const struct shape *s, int64_t tile,
+                           int64_t max_blocks)
+{
+    span->tile = (int32_t) tile;
+    if (span->ntiles == 0 && span->nwords > 0)
+        span->ntiles = ceil_div(span->lead + span->nwords, tile);
+    if (s->in->max_blocks > 0)
+        max_blocks = s->in->max_blocks;
+    span->tiles_per_block = (int32_t) ceil_div(span->ntiles, max_blocks);
+    if (span->tiles_per_block == 0)
+        span->tiles_per_block = 1;
+    int64_t blocks = ceil_div(span->ntiles, span->tiles_per_block);
+    return (unsigned) (blocks > 0 ? blocks : 1);        /* one for the ends */
+}
+
+/* Words of a tile for direct kernels: enough for `most` rounds of all threads, fewer while there
+ * are too few tiles for all multiprocessors. */
+static int64_t direct_tile(const struct shape *s, int64_t nwords, int most)
+{
+    int64_t rounds = nwords / ((int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms);
+
+    rounds = rounds < 1 ? 1 : rounds > most ? most : rounds;
+    return rounds * MPII_GPUDT_THREADS;
+}
+
+static int64_t staged_tile(const struct shape *s, int64_t nbytes)
+{
+    int64_t tile = nbytes / ((int64_t) MPII_GPUDT_TILES_PER_SM * s->in->nsms);
+
+    tile -= tile % 1024;
+    return tile < 1024 ? 1024 : min_i64(tile, MPII_GPUDT_STAGE_SZ);
+}
+
+static int64_t max_blocks(const struct shape *s)
+{
+    if (s->in->packed_place == MPII_GPUDT_PLACE__HOST || s->in->user_place == MPII_GPUDT_PLACE__HOST)
+        return MPII_GPUDT_MAX_BLOCKS_HOST;
+    return MPII_GPUDT_MAX_BLOCKS;
+}
+
+/* Index of the kernel for a word, from that of its family's first. */
+static int kernel_id(int family, const struct shape *s, int word)
+{
+    int at = word == 1 ? 0 : word == 4 ? 1 : word == 8 ? 2 : 3;
+    return family + 2 * at + s->in->unpack;
+}
+
+/* ---------------------------------------------------------------- COPY1D and COPY2D */
+
+static int copy1d_applies(const struct shape *s)
+{
+    return s->nlevels == 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK;
+}
+
+static void copy1d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    plan->copy.user = s->user + (uint64_t) s->first;
+    plan->copy.packed = s->in->packed;
+    plan->copy.width = s->last - s->first;
+    plan->copy.rows = 1;
+    plan->copy.pitch = plan->copy.width;
+}
+
+static double copy1d_cost(const struct shape *s)
+{
+    (void) s;
+    return 0;
+}
+
+/* Whole rows, at a pitch that the driver takes. */
+static int copy2d_applies(const struct shape *s)
+{
+    return s->nlevels == 1 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK && s->level[0].displ == 0 &&
+        s->level[0].stride >= s->leaf->size && s->level[0].stride <= MPII_GPUDT_COPY2D_PITCH &&
+        s->first % s->leaf->size == 0 && s->last % s->leaf->size == 0;
+}
+
+static void copy2d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    plan->copy.width = s->leaf->size;
+    plan->copy.pitch = s->level[0].stride;
+    plan->copy.rows = (s->last - s->first) / s->leaf->size;
+    plan->copy.user = s->user + (uint64_t) (s->first / s->leaf->size * s->level[0].stride);
+    plan->copy.packed = s->in->packed;
+}
+
+static double copy2d_cost(const struct shape *s)
+{
+    return MPII_GPUDT_COPY2D_FIXED_NS +
+        MPII_GPUDT_COPY2D_ROW_NS * (double) ((s->last - s->first) / s->leaf->size) +
+        MPII_GPUDT_COPY2D_BYTE_NS * (double) (s->last - s->first);
+}
+
+/* ---------------------------------------------------------------- BOX */
+
+/* Levels as the kernels take them. A block longer than `word` bytes is the innermost one; word 0:
+ * the leaf is no level. */
+static void levels_set(struct MPII_Gpudt_levels *levels, const struct shape *s, int word)
+{
+    struct MPII_Gpudt_level all[MPII_GPUDT_MAX_LEVELS + 1];
+    int n = 0;
+
+    memset(all, 0, sizeof(all));
+    if (word > 0 && s->leaf->size > word) {
+        all[0].count = s->leaf->size / word;
+        all[0].stride = word;
+        n = 1;
+    }
+    for (int k = 0; k < s->nlevels; k++)
+        all[n++] = s->level[k];
+    for (int k = 0; k + 1 < n; k++) {
+        MPII_Gpudt_divisor_set(&all[k].div, all[k].count);
+        levels->level[k] = all[k];
+    }
+    levels->nlevels = n > 0 ? n - 1 : 0;
+    levels->top = all[levels->nlevels];
+    levels->pad = 0;
+}
+
+static int box_applies(const struct shape *s)
+{
+    int word = kernel_word(s);
+    return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK &&
+        s->nlevels + (word > 1 && s->leaf->size > word) <= MPII_GPUDT_MAX_LEVELS;
+}
+
+/* Whether positions and strides have 31 bits. */
+static int box_is_small(const struct shape *s, int word)
+{
+    for (int k = 0; k < s->nlevels; k++) {
+        if (s->level[k].stride != (int32_t) s->level[k].stride)
+            return 0;
+    }
+    return !s->in->wide && s->last / word < INT32_MAX - MPII_GPUDT_STAGE_SZ;
+}
+
+static void box_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_box *args = &plan->args.box;
+    int word = kernel_word(s);
+    int family = box_is_small(s, word) ? MPII_GPUDT_KERNEL__box32_1_PACK :
+        MPII_GPUDT_KERNEL__box64_1_PACK;
+
+    span_range(&args->span, s, word);
+    levels_set(&args->levels, s, word > 1 ? word : 0);
+    args->block = s->leaf->size;
+    args->pieces = ceil_div(s->leaf->size, 8);
+    MPII_Gpudt_divisor_set(&args->by_block, args->block);
+    MPII_Gpudt_divisor_set(&args->by_pieces, args->pieces);
+    plan->kernel = kernel_id(family, s, word);
+    plan->args_sz = sizeof(*args);
+    plan->grid = span_share(&args->span, s,
+                            word == 1 ? staged_tile(s, args->span.nwords) :
+                            direct_tile(s, args->span.nwords, unroll_of(word)), max_blocks(s));
+}
+
+static double box_cost(const struct shape *s)
+{
+    double bytes = (double) (s->last - s->first);
+    /* Alone in its sector of 32 bytes, a word costs what the sector does. */
+    double waste = s->leaf->size < 32 ? 32.0 / (double) s->leaf->size : 1;
+    return MPII_GPUDT_LAUNCH_NS + bytes * MPII_GPUDT_BYTE_NS * (1 + waste) / 2;
+}
+
+/* ---------------------------------------------------------------- TURN */
+
+/* The level above the innermost that is contiguous in user memory; 0: none, or there are lists. */
+static int turn_level(const struct shape *s)
+{
+    int found = 0;
+
+    for (int k = 0; k < s->nlevels; k++) {
+        int64_t stride = s->level[k].stride;
+        if (s->level[k].displ != 0)
+            return 0;
+        if (k > 0 && (stride == s->word || stride == -s->word))
+            found = k;
+    }
+    return found;
+}
+
+/* Children of a level that the range can touch. */
+static int64_t turn_count(const struct shape *s, int k)
+{
+    if (k + 1 < s->nlevels)
+        return s->level[k].count;
+    int64_t below = s->leaf->size;
+    for (int j = 0; j < k; j++)
+        below *= s->level[j].count;
+    return ceil_div(s->last, below);
+}
+
+static int turn_applies(const struct shape *s)
+{
+    if (s->nlevels < 2 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK || s->word < 4 ||
+        s->leaf->size != s->word ||
+        (s->level[0].stride > -MPII_GPUDT_TURN_STRIDE &&
+         s->level[0].stride < MPII_GPUDT_TURN_STRIDE))
+        return 0;
+    int turned = turn_level(s);
+    if (turned == 0)
+        return 0;
+    /* Squares, and children of the other levels, are counted in 32 bits */
+    double squares = 1;
+    for (int k = 0; k < s->nlevels; k++) {
+        int64_t count = turn_count(s, k);
+        squares *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
+    }
+    return squares < INT32_MAX;
+}
+
+static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_turn *args = &plan->args.turn;
+    int turned = turn_level(s);
+    int64_t below = 1, tiles = 1;
+
+    span_range(&args->span, s, s->word);
+    levels_set(&args->levels, s, s->word);
+    args->nothers = 0;
+    args->pad = 0;
+    for (int k = 0; k < s->nlevels; k++) {
+        int64_t count = turn_count(s, k);
+        if (k == 0) {
+            args->in_count = count;
+            args->in_stride = s->level[k].stride;
+            args->squares_in = ceil_div(count, MPII_GPUDT_SQUARE);
+            tiles *= args->squares_in;
+        } else if (k == turned) {
+            args->turned_count = count;
+            args->turned_stride = s->level[k].stride;
+            args->turned_below = below;
+            args->squares_turned = ceil_div(count, MPII_GPUDT_SQUARE);
+            tiles *= args->squares_turned;
+        } else {
+            args->other[args->nothers].count = count;
+            args->other[args->nothers].stride = s->level[k].stride;
+            args->other[args->nothers].below = below;
+            args->nothers++;
+            tiles *= count;
+        }
+        below *= count;
+    }
+    args->span.ntiles = tiles;
+    plan->kernel = MPII_GPUDT_KERNEL__turn_4_PACK + s->in->unpack +
+        (s->word == 4 ? 0 : s->word == 8 ? 2 : 4);
+    plan->args_sz = sizeof(*args);
+    plan->grid = span_share(&args->span, s, MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE, max_blocks(s));
+}
+
+static double turn_cost(const struct shape *s)
+{
+    int turned = turn_level(s);
+    double words = MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE;
+    for (int k = 0; k < s->nlevels; k++) {
+        int64_t count = turn_count(s, k);
+        words *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
+    }
+    return MPII_GPUDT_LAUNCH_NS + words * s->word * MPII_GPUDT_TURN_BYTE_NS;
+}
+
+/* ---------------------------------------------------------------- LIST */
+
+static int list_is_runs(const struct MPII_Gpudt_serial *serial, const struct MPII_Gpudt_record *rec)
+{
+    return rec->kind == MPII_GPUDT_KIND__INDEXED && rec->extent == rec->child_size &&
+        serial->records[rec->child].kind == MPII_GPUDT_KIND__BLOCK;
+}
+
+static int list_applies(const struct shape *s)
+{
+    return s->nlevels >= 0 && list_is_runs(s->in->serial, s->leaf);
+}
+
+static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_list *args = &plan->args.list;
+    int word = kernel_word(s);
+    /* Bytes of a tile in which the average run lets the window hold the tile's runs, twice over */
+    int64_t bytes = s->leaf->size / s->leaf->count * (MPII_GPUDT_WINDOW / 2);
+    int64_t tile;
+
+    span_range(&args->span, s, word);
+    levels_set(&args->levels, s, 0);
+    args->nruns = s->leaf->count;
+    args->unit = s->leaf->child_size;
+    args->list_size = s->leaf->size;
+    MPII_Gpudt_divisor_set(&args->by_unit, args->unit);
+    MPII_Gpudt_divisor_set(&args->by_list, args->list_size);
+    MPII_Gpudt_divisor_set(&args->by_nruns, args->nruns);
+    args->prefix = s->in->lookaside + (uint64_t) s->leaf->lookaside;
+    args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
+    if (word == 1) {
+        tile = staged_tile(s, args->span.nwords);
+        tile = min_i64(tile, bytes < 256 ? 256 : bytes - bytes % 128);
+    } else {
+        tile = direct_tile(s, args->span.nwords, MPII_GPUDT_UNROLL_LIST);
+    }
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s, word);
+    plan->args_sz = sizeof(*args);
+    plan->grid = span_share(&args->span, s, tile,
+                            min_i64(max_blocks(s),
+                                    (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms));
+}
+
+static double list_cost(const struct shape *s)
+{
+    return MPII_GPUDT_LAUNCH_NS + (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * 2;
+}
+
+/* ---------------------------------------------------------------- TREE */
+
+static void node_set(struct MPII_Gpudt_node *node, const struct MPII_Gpudt_serial *serial,
+                     const struct MPII_Gpudt_record *rec)
+{
+    memset(node, 0, sizeof(*node));
+    node->kind = list_is_runs(serial, rec) ? MPII_GPUDT_KIND__RUNS : rec->kind;
+    node->child = rec->child;
+    node->count = rec->count;
+    node->step = rec->kind == MPII_GPUDT_KIND__VECTOR ? rec->stride : rec->extent;
+    node->child_size = rec->child_size;
+    node->size = rec->size;
+    node->lookaside = rec->lookaside;
+    MPII_Gpudt_divisor_set(&node->div, rec->child_size > 0 ? rec->child_size : 1);
+}
+
+void MPII_Gpudt_plan_nodes(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_node *nodes)
+{
+    for (int i = 0; i < serial->nrecords; i++)
+        node_set(&nodes[i], serial, &serial->records[i]);
+}
+
+static int tree_applies(const struct shape *s)
+{
+    (void) s;
+    return 1;
+}
+
+/* Whether a long list is the first list on the way down. */
+static int tree_narrows(const struct shape *s)
+{
+    const struct MPII_Gpudt_record *rec = s->root;
+
+    while (rec->kind == MPII_GPUDT_KIND__VECTOR || rec->kind == MPII_GPUDT_KIND__BLKINDEXED)
+        rec = s->in->serial->records + rec->child;
+    return rec->kind != MPII_GPUDT_KIND__BLOCK && rec->count >= MPII_GPUDT_NARROW_MIN;
+}
+
+static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_tree *args = &plan->args.tree;
+    const struct MPII_Gpudt_serial *serial = from->in->serial;
+    struct shape copy = *from, *s = &copy;
+    int word = kernel_word(s);
+
+    shape_unbase_list(s, s->root);
+    span_range(&args->span, s, word);
+    args->type_size = s->root->size;
+    args->extent = s->root_stride;
+    MPII_Gpudt_divisor_set(&args->by_type, args->type_size);
+    args->lookaside = s->in->lookaside;
+    args->narrow = tree_narrows(s);
+    args->root = s->root_index;
+    args->nnodes = serial->nrecords;
+    args->nodes = 0;
+    args->pad = 0;
+    if (s->root->kind == MPII_GPUDT_KIND__BLOCK) {
+        /* The root may be record 0 several times over, and then is no record of the type. */
+        node_set(&args->node[0], serial, s->root);
+        args->root = 0;
+        args->nnodes = 1;
+    } else if (serial->nrecords <= MPII_GPUDT_MAX_NODES) {
+        MPII_Gpudt_plan_nodes(serial, args->node);
+    } else {
+        args->nodes = s->in->nodes;
+    }
+    plan->kernel = kernel_id(!s->in->wide && s->last < INT32_MAX - MPII_GPUDT_STAGE_SZ ?
+                             MPII_GPUDT_KERNEL__tree32_1_PACK : MPII_GPUDT_KERNEL__tree64_1_PACK,
+                             s, word);
+    plan->args_sz = sizeof(*args);
+    plan->grid = span_share(&args->span, s, word == 1 ? staged_tile(s, args->span.nwords) :
+                            direct_tile(s, args->span.nwords, unroll_of(word)), max_blocks(s));
+}
+
+static double tree_cost(const struct shape *s)
+{
+    return MPII_GPUDT_LAUNCH_NS + (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * 4;
+}
+
+/* ---------------------------------------------------------------- the table */
+
+static const struct strategy {
+    const char *name;
+    int (*applies) (const struct shape * s);
+    double (*cost) (const struct shape * s);
+    void (*fill) (const struct shape * s, struct MPII_Gpudt_plan * plan);
+} strategies[MPII_GPUDT_NSTRATEGIES] = {
+    [MPII_GPUDT_STRATEGY__COPY1D] = {"copy1d", copy1d_applies, copy1d_cost, copy1d_fill},
+    [MPII_GPUDT_STRATEGY__COPY2D] = {"copy2d", copy2d_applies, copy2d_cost, copy2d_fill},
+    [MPII_GPUDT_STRATEGY__TURN] = {"turn", turn_applies, turn_cost, turn_fill},
+    [MPII_GPUDT_STRATEGY__BOX] = {"box", box_applies, box_cost, box_fill},
+    [MPII_GPUDT_STRATEGY__LIST] = {"list", list_applies, list_cost, list_fill},
+    [MPII_GPUDT_STRATEGY__TREE] = {"tree", tree_applies, tree_cost, tree_fill},
+};
+
+void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan)
+{
+    const struct MPII_Gpudt_record *top = in->top != NULL ? in->top : in->serial->records;
+    int best = MPII_GPUDT_STRATEGY__TREE;
+    double best_cost = -1;
+    struct shape s;
+
+    shape_make(&s, in, top);
+    for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
+        if (!(in->allowed & 1u << i) || !strategies[i].applies(&s))
+            continue;
+        double cost = strategies[i].cost(&s);
+        if (best_cost < 0 || cost < best_cost) {
+            best = i;
+            best_cost = cost;
+        }
+    }
+    plan->strategy = (enum MPII_Gpudt_strategy_e) best;
+    plan->cost = best_cost;
+    strategies[best].fill(&s, plan);
+}
+
+const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy)
+{
+    return strategies[strategy].name;
+}
+
+#define KERNEL_NAMES(family_, word_, locator_, args_)   \
+    "gpudt_" #family_ "_" #word_ "_pack",               \
+    "gpudt_" #family_ "_" #word_ "_unpack",
+
+const char *MPII_Gpudt_plan_kernel_name(int kernel)
+{
+    static const char *const names[MPII_GPUDT_NKERNELS] = {
+        MPII_GPUDT_KERNEL_ALL(KERNEL_NAMES)
+    };
+    return names[kernel];
+}

@@ -1,0 +1,305 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Decides by which steps, and through which work area, a transfer goes. Must not know how a step is
+ * carried out.
+ *
+ *   lead             other                     direct     staged: lead's step, area, other's step
+ *   --------------   -----------------------   --------   ---------------------------------------
+ *   contiguous       contiguous                copy
+ *   datatype         contiguous, reachable     kernel
+ *   datatype         contiguous, another GPU              kernel, device, copy
+ *   datatype         contiguous, pageable                 kernel, pinned, CPU
+ *   datatype         datatype, reachable                  kernel, device, kernel
+ *   datatype         datatype, another GPU                kernel, device or pinned, kernel
+ *   datatype         datatype, pageable                   kernel, pinned, CPU
+ *   contiguous       datatype, pageable                   copy, pinned, CPU
+ *   mixed datatype   contiguous                rows
+ *
+ * The lead is the side whose GPU does the work; see lead_rank. "Reachable" means that its kernels
+ * can access the memory. A work area that cannot be had is replaced by one of another kind, down to
+ * the heap, which takes kernels out of the game. */
+
+#include "gpudt_internal.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_ROUTE
+      category    : GPUDT
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        How packed data gets to and from host memory that the GPU can access.
+        auto     - Choose (at present as zerocopy, which was never found to be slower)
+        zerocopy - The kernel accesses the host memory itself
+        staged   - By way of GPU memory and the copy engine
+
+    - name        : MPIR_CVAR_GPUDT_DEPTH
+      category    : GPUDT
+      type        : int
+      default     : 4
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Work areas that one transfer has in use at a time, 1 to 8, so that its steps overlap.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* A route under construction; indices of arrays: 0 source, 1 destination. */
+struct route {
+    MPIR_Gpudt_op *op;
+    int lead, other;            /* 0 or 1 */
+    struct MPII_Gpudt_side *side[2];
+    enum MPII_Gpudt_area_e area;        /* wanted, if staged */
+    bool was_replaced;          /* area is not what was wanted first */
+};
+
+static bool other_reaches_area(struct route *r, MPII_Gpudt_engine_t * other_engine);
+static void route_mixed(struct route *r);
+static void route_to_other_gpu(struct route *r, MPII_Gpudt_engine_t * other_engine);
+static void route_to_host(struct route *r);
+static void route_reachable(struct route *r);
+static int areas_get(struct route *r);
+static void route_without(struct route *r, enum MPII_Gpudt_area_e refused);
+
+static void step_set(struct route *r, int i, enum MPII_Gpudt_method_e method,
+                     MPII_Gpudt_engine_t * engine)
+{
+    r->op->step[i].method = method;
+    r->op->step[i].engine = engine;
+}
+
+static void direct_set(struct route *r, enum MPII_Gpudt_method_e method)
+{
+    step_set(r, 0, method, r->op->engine);
+    r->op->is_direct = true;
+}
+
+/* The method by which the GPU moves a side's data that it can reach. */
+static enum MPII_Gpudt_method_e gpu_method(const struct MPII_Gpudt_side *side)
+{
+    if (side->type == NULL)
+        return MPII_GPUDT_METHOD__COPY;
+    return side->is_mixed ? MPII_GPUDT_METHOD__ROWS : MPII_GPUDT_METHOD__KERNEL;
+}
+
+/* Device memory rather than managed, which can be moved from anywhere; a datatype rather than
+ * contiguous data, which the driver can move. */
+static int lead_rank(const struct MPII_Gpudt_side *side)
+{
+    switch (side->ptr.mem) {
+        case MPIR_GPUDT_MEM__DEVICE:
+            return side->type ? 4 : 3;
+        case MPIR_GPUDT_MEM__MANAGED:
+            return side->type ? 2 : 1;
+        default:
+            return 0;
+    }
+}
+
+const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op)
+{
+    return lead_rank(&op->src) >= lead_rank(&op->dst) ? &op->src : &op->dst;
+}
+
+int MPII_Gpudt_route(MPIR_Gpudt_op * op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *other_engine = NULL;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    struct route r = {.op = op,.side = {&op->src, &op->dst},.area = MPII_GPUDT_AREA__DEVICE };
+    struct MPII_Gpudt_side *lead, *other;
+
+    r.lead = MPII_Gpudt_lead(op) == &op->src ? 0 : 1;
+    r.other = 1 - r.lead;
+    lead = r.side[r.lead];
+    other = r.side[r.other];
+
+    /* The engine of the other side's memory, if that is not the lead's. Memory without a context of
+     * its own can be accessed from any context of its device. */
+    if (other->ptr.mem == MPIR_GPUDT_MEM__DEVICE &&
+        (other->ptr.device != op->engine->device ||
+         (other->ptr.ctx != NULL && other->ptr.ctx != op->engine->ctx))) {
+        mpi_errno = MPII_Gpudt_engine_enter(op->drv, other->ptr.device, other->ptr.ctx,
+                                            &other_engine, &entered);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPII_Gpudt_ctx_leave(op->drv, &entered);
+    }
+
+    op->is_direct = false;
+    if (!lead->type && !other->type) {
+        direct_set(&r, MPII_GPUDT_METHOD__COPY);
+    } else if (lead->is_mixed || other->is_mixed) {
+        MPII_GPUDT_COUNT(fallbacks_mixed, 1);
+        route_mixed(&r);
+    } else {
+        MPII_Gpudt_side_reach(op->engine, NULL, lead);
+        if (MPII_Gpudt_side_reach(op->engine, other_engine, other) &&
+            !(other_engine && other->type)) {
+            route_reachable(&r);
+        } else if (other_engine) {
+            route_to_other_gpu(&r, other_engine);
+        } else {
+            route_to_host(&r);
+        }
+    }
+
+    if (op->is_direct) {
+        op->nchunks = 1;
+        op->chunk_sz = op->n;
+    } else {
+        mpi_errno = areas_get(&r);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_COUNT(staged, 1);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* At least one side has blocks in different kinds of memory: the driver copies them one by one. */
+static void route_mixed(struct route *r)
+{
+    struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
+
+    if (!lead->type || !other->type) {
+        direct_set(r, MPII_GPUDT_METHOD__ROWS);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        bool by_cpu = !r->side[i]->is_mixed && lead_rank(r->side[i]) == 0;
+        step_set(r, i, by_cpu ? MPII_GPUDT_METHOD__CPU : MPII_GPUDT_METHOD__ROWS,
+                 by_cpu ? NULL : r->op->engine);
+    }
+    r->area = MPII_GPUDT_AREA__PINNED;
+}
+
+/* A kernel of the lead's engine can access the other side. */
+static void route_reachable(struct route *r)
+{
+    struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
+    bool is_staged = MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged &&
+        other->place == MPII_GPUDT_PLACE__HOST;
+
+    if (lead->type && other->type) {
+        step_set(r, 0, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
+        step_set(r, 1, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
+    } else if (is_staged) {
+        step_set(r, r->lead, gpu_method(lead), r->op->engine);
+        step_set(r, r->other, gpu_method(other), r->op->engine);
+    } else {
+        direct_set(r, MPII_GPUDT_METHOD__KERNEL);
+    }
+}
+
+/* The other side is device memory of another context that kernels of the lead's cannot access, or
+ * that they had better not access piece by piece. */
+static void route_to_other_gpu(struct route *r, MPII_Gpudt_engine_t * other_engine)
+{
+    struct MPII_Gpudt_side *other = r->side[r->other];
+
+    step_set(r, r->lead, gpu_method(r->side[r->lead]), r->op->engine);
+    if (other->type) {
+        /* Each GPU walks its own memory */
+        step_set(r, r->other, MPII_GPUDT_METHOD__KERNEL, other_engine);
+        MPII_Gpudt_side_reach(other_engine, NULL, other);
+        r->area = other_reaches_area(r, other_engine) ? MPII_GPUDT_AREA__DEVICE :
+            MPII_GPUDT_AREA__PINNED;
+    } else {
+        step_set(r, r->other, MPII_GPUDT_METHOD__COPY, r->op->engine);
+    }
+}
+
+/* The other side is host memory that the GPU cannot access. */
+static void route_to_host(struct route *r)
+{
+    step_set(r, r->lead, gpu_method(r->side[r->lead]), r->op->engine);
+    step_set(r, r->other, MPII_GPUDT_METHOD__CPU, NULL);
+    r->area = MPII_GPUDT_AREA__PINNED;
+}
+
+/* Whether the other GPU's kernels can access a work area in the lead's device memory. */
+static bool other_reaches_area(struct route *r, MPII_Gpudt_engine_t * other_engine)
+{
+    bool reaches = false;
+    MPII_Gpudt_ctx_t entered;
+
+    if (MPII_Gpudt_ctx_enter(r->op->drv, other_engine->device, other_engine->ctx, &entered) ==
+        MPI_SUCCESS) {
+        reaches = MPII_Gpudt_engine_peer(other_engine, r->op->engine);
+        MPII_Gpudt_ctx_leave(r->op->drv, &entered);
+    }
+    return reaches;
+}
+
+/* Get as many work areas as the transfer can use, or as there are, but at least one. */
+static int areas_get(struct route *r)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_op *op = r->op;
+    struct MPII_Gpudt_area *area = NULL;
+    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_CHUNKS));
+
+    for (int tries = 0; area == NULL && tries < MPII_GPUDT_NAREAS; tries++) {
+        MPII_Gpudt_area_get(op->engine, r->area, &area);
+        if (area == NULL) {
+            if (tries == 0)
+                MPII_GPUDT_COUNT(fallbacks_memory, 1);
+            route_without(r, r->area);
+        }
+    }
+    MPIR_ERR_CHKANDJUMP1(!area, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU work area");
+
+    op->chunk_sz = area->sz;
+    op->chunk[0].area = area;
+    op->nchunks = 1;
+    while (op->nchunks < depth && op->nchunks * op->chunk_sz < op->n) {
+        MPII_Gpudt_area_get(op->engine, r->area, &area);
+        if (area == NULL)
+            break;
+        op->chunk_sz = MPL_MIN(op->chunk_sz, (int64_t) area->sz);
+        op->chunk[op->nchunks++].area = area;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Change the route to one that does without the kind of work area that was refused. Each change goes
+ * down this list: pinned, device, heap; or device, pinned, heap. */
+static void route_without(struct route *r, enum MPII_Gpudt_area_e refused)
+{
+    MPIR_Gpudt_op *op = r->op;
+    struct MPII_Gpudt_step *other_step = &op->step[r->other];
+    bool by_cpu = other_step->method == MPII_GPUDT_METHOD__CPU;
+    bool was_first = !r->was_replaced;
+
+    r->was_replaced = true;
+    if (was_first && refused == MPII_GPUDT_AREA__DEVICE) {
+        r->area = MPII_GPUDT_AREA__PINNED;
+    } else if (was_first && by_cpu && !r->side[r->other]->type) {
+        /* The driver copies between pageable and device memory too */
+        r->area = MPII_GPUDT_AREA__DEVICE;
+        step_set(r, r->other, MPII_GPUDT_METHOD__COPY, op->engine);
+    } else {
+        r->area = MPII_GPUDT_AREA__HEAP;
+        for (int i = 0; i < 2; i++) {
+            if (op->step[i].method == MPII_GPUDT_METHOD__KERNEL)
+                op->step[i].method = MPII_GPUDT_METHOD__ROWS;
+        }
+    }
+}

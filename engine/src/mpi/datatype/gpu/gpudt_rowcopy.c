@@ -1,0 +1,175 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Moves data between a datatype and contiguous memory by the driver's copies, for where no kernel
+ * can: no image for the device, no memory for a work area, blocks in different kinds of memory.
+ * Slow with many blocks, but in need of nothing. Must not know routes. */
+
+#include "gpudt_internal.h"
+
+#define MAX_PITCH 0x7fffffff    /* bytes; no driver's limit for 2-D copies is lower */
+#define MANY_BLOCKS 256         /* from here on one large copy is faster than copies of blocks */
+#define MAX_WASTE 8             /* times the data that a large copy may bring along */
+
+struct row_copies {
+    MPII_Gpudt_engine_t *engine;
+    char *user;
+    char *contig;               /* where the next block is */
+    bool unpack;
+    bool is_mixed;
+};
+
+/* What one large copy would have to bring. */
+struct footprint {
+    int64_t low, high;          /* bytes from the user's buffer */
+    int64_t nblocks;
+};
+
+static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride);
+static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride);
+static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                          int64_t pos, int64_t len, char *contig, bool * is_done);
+
+int MPII_Gpudt_rows_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                           int64_t pos, int64_t len, char *contig, bool unpack)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_done = false;
+    struct row_copies copies = {
+        .engine = engine,
+        .user = side->addr,
+        .contig = contig,
+        .unpack = unpack,
+        .is_mixed = side->is_mixed
+    };
+
+    if (!unpack && !side->is_mixed) {
+        mpi_errno = pack_by_extent(engine, side, pos, len, contig, &is_done);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (!is_done) {
+        mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
+                                          side->first + pos + len, row_copy, &copies);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, int64_t n,
+                        int64_t stride)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = (CUdeviceptr) (c->unpack ? c->contig : user),
+        .srcPitch = c->unpack ? size : stride,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (CUdeviceptr) (c->unpack ? user : c->contig),
+        .dstPitch = c->unpack ? stride : size,
+        .WidthInBytes = size,
+        .Height = n
+    };
+
+    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->stream), mpi_errno);
+    MPII_GPUDT_COUNT(copies, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct row_copies *c = arg;
+    char *user = c->user + displ;
+
+    /* A 2-D copy must stay in one allocation, which mixed blocks that look regular do not */
+    if (n > 1 && stride >= size && stride <= MAX_PITCH && !c->is_mixed) {
+        mpi_errno = rows_copy_2d(c, user, size, n, stride);
+        MPIR_ERR_CHECK(mpi_errno);
+        c->contig += size * n;
+        goto fn_exit;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        CUdeviceptr block = (CUdeviceptr) (user + i * stride);
+        CUdeviceptr contig = (CUdeviceptr) c->contig;
+        MPII_GPUDT_CHECK(c->engine->drv,
+                         cuMemcpyAsync(c->unpack ? block : contig, c->unpack ? contig : block, size,
+                                       c->engine->stream), mpi_errno);
+        MPII_GPUDT_COUNT(copies, 1);
+        c->contig += size;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride)
+{
+    struct footprint *f = arg;
+    int64_t last = displ + (n - 1) * stride;
+
+    f->low = MPL_MIN(f->low, MPL_MIN(displ, last));
+    f->high = MPL_MAX(f->high, MPL_MAX(displ, last) + size);
+    f->nblocks += n > 1 && stride >= size && stride <= MAX_PITCH ? 1 : n;
+    return MPI_SUCCESS;
+}
+
+/* Bring everything from the first to the last byte to the host with one copy and pack there.
+ *   is_done  (OUT)  false: not worth it, or memory between the blocks is not the program's */
+static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                          int64_t pos, int64_t len, char *contig, bool * is_done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    struct MPII_Gpudt_side copied = *side;
+    struct footprint f = {.low = INT64_MAX,.high = INT64_MIN };
+    char *extent = NULL, *packed = NULL;
+    CUresult res;
+
+    *is_done = false;
+    mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
+                                      side->first + pos + len, row_measure, &f);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (f.nblocks < MANY_BLOCKS || (f.high - f.low) / MAX_WASTE > len)
+        goto fn_exit;
+
+    extent = MPL_malloc(f.high - f.low, MPL_MEM_BUFFER);
+    packed = MPL_malloc(len, MPL_MEM_BUFFER);
+    if (!extent || !packed)
+        goto fn_exit;
+
+    res = drv->cuMemcpyAsync((CUdeviceptr) extent, (CUdeviceptr) (side->addr + f.low),
+                             f.high - f.low, engine->stream);
+    if (res != CUDA_SUCCESS)
+        goto fn_exit;
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+
+    copied.addr = extent - f.low;
+    mpi_errno = MPII_Gpudt_rows_cpu(&copied, pos, len, packed, false);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) contig, (CUdeviceptr) packed, len,
+                                        engine->stream), mpi_errno);
+    /* The copy reads what is freed below */
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    MPII_GPUDT_COUNT(copies, 2);
+    *is_done = true;
+
+  fn_exit:
+    MPL_free(extent);
+    MPL_free(packed);
+    return mpi_errno;
+  fn_fail:
+    drv->cuStreamSynchronize(engine->stream);
+    goto fn_exit;
+}

@@ -1,0 +1,274 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Serializes subarrays and distributed arrays: a few records a dimension, whatever the sizes. Knows
+ * nothing of the lists of other constructors. */
+
+#include "mpiimpl.h"
+#include "gpudt_serialize.h"
+
+int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
+                            int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int child;
+    int ndims = c->ints[0];
+    int order = c->large ? c->ints[1] : c->ints[1 + 3 * ndims];
+    int64_t nchildren = 1;
+    int64_t lookaside;
+    int64_t *out;
+    struct MPII_Gpudt_numbers in = { NULL, NULL };
+
+    if (c->large)
+        in.aints = c->counts;
+    else
+        in.ints = c->ints + 1;
+
+    mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__SUBARRAY, record);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 3 * (int64_t) ndims, &lookaside);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_raw_at(b->raw, *record)->count = ndims;
+    MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
+    MPIR_Datatype_get_extent_macro(c->types[0], MPII_Gpudt_raw_at(b->raw, *record)->extent);
+
+    out = MPII_Gpudt_raw_lists(b->raw, lookaside);
+    for (int i = 0; i < ndims; i++) {
+        /* Fortran's first dimension is the fastest, C's the slowest */
+        int from = order == MPI_ORDER_FORTRAN ? ndims - 1 - i : i;
+
+        out[i] = MPII_Gpudt_number(&in, from);
+        out[ndims + i] = MPII_Gpudt_number(&in, ndims + from);
+        out[2 * ndims + i] = MPII_Gpudt_number(&in, 2 * ndims + from);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(nchildren, out[ndims + i], &nchildren),
+                                mpi_errno);
+    }
+
+    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* What one process owns of one dimension of a distributed array, in global indices: `nblocks`
+ * blocks of `block` indices, `period` apart, then `rest` more where the next block would start; all
+ * of it moved by `start`. */
+struct dim {
+    int64_t start;
+    int64_t nblocks;
+    int64_t block;
+    int64_t period;
+    int64_t rest;
+    int64_t stride;             /* bytes from one index to the next */
+};
+
+/* The rules of the MPI standard for MPI_Type_create_darray, one dimension. The arguments have been
+ * checked when the type was made: darg is positive or the default, blocks cover the array. */
+static int dim_distribute(int64_t gsize, int distrib, int darg, int psize, int coord,
+                          struct dim *dim)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t block;
+
+    if (distrib != MPI_DISTRIBUTE_CYCLIC && darg == MPI_DISTRIBUTE_DFLT_DARG)
+        block = gsize / psize + (gsize % psize != 0);
+    else
+        block = darg == MPI_DISTRIBUTE_DFLT_DARG ? 1 : darg;
+    if (distrib == MPI_DISTRIBUTE_NONE)
+        block = gsize;
+
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(block, (int64_t) psize, &dim->period),
+                            mpi_errno);
+    dim->start = block * coord;
+    dim->block = block;
+    if (dim->start >= gsize) {
+        dim->start = 0;
+        dim->nblocks = 0;
+        dim->rest = 0;
+    } else {
+        int64_t left = gsize - dim->start;
+
+        dim->nblocks = left / dim->period;
+        left -= dim->nblocks * dim->period;
+        if (left >= block) {
+            dim->nblocks++;
+            dim->rest = 0;
+        } else {
+            dim->rest = left;
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Append the records of a dimension and of all faster ones:
+ *
+ *     VECTOR  -----------------> next dimension     blocks only
+ *     CONTIG  -----------------> next dimension     a short block only
+ *     STRUCT { VECTOR, CONTIG }  -> the same one    both */
+static int dim_create(struct MPII_Gpudt_builder *b, const struct dim *dims, int ndims,
+                      MPI_Datatype oldtype, int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct dim *dim = dims;
+    int blocks = -1, rest = -1, child;
+    int64_t lookaside = 0, step = 0, displ = 0;
+    struct MPII_Gpudt_raw *raw = b->raw;
+
+    if (ndims == 0) {
+        mpi_errno = MPII_Gpudt_raw_type(b, oldtype, record);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+
+    if (dim->nblocks > 0 && dim->rest > 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__STRUCT, record);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPII_Gpudt_raw_new_lists(raw, 3 * 2 + 1 + 1, &lookaside);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (dim->nblocks > 0 || dim->rest == 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__VECTOR, &blocks);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (dim->rest > 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__CONTIG, &rest);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = dim_create(b, dims + 1, ndims - 1, oldtype, &child);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    /* a stride is used only if there is a second block, or a short one after the last */
+    if (dim->nblocks > 1 || (blocks >= 0 && rest >= 0))
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dim->period, dim->stride, &step),
+                                mpi_errno);
+    if (blocks >= 0) {
+        raw->records[blocks].count = dim->nblocks;
+        raw->records[blocks].blocklength = dim->block;
+        raw->records[blocks].stride = step;
+        raw->records[blocks].extent = dim->stride;
+        /* nblocks * block <= gsize */
+        mpi_errno = MPII_Gpudt_raw_set_child(raw, blocks, child, dim->nblocks * dim->block);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (rest >= 0) {
+        raw->records[rest].count = dim->rest;
+        raw->records[rest].extent = dim->stride;
+        mpi_errno = MPII_Gpudt_raw_set_child(raw, rest, child, dim->rest);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (blocks < 0 || rest < 0) {
+        *record = blocks < 0 ? rest : blocks;
+    } else {
+        struct MPII_Gpudt_raw_record *rec = MPII_Gpudt_raw_at(raw, *record);
+        int64_t *list = MPII_Gpudt_raw_lists(raw, lookaside);
+
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dim->nblocks, step, &displ), mpi_errno);
+        rec->count = 2;
+        rec->lookaside = lookaside;
+        rec->size = raw->records[blocks].size + raw->records[rest].size;
+        rec->elements = MPII_Gpudt_raw_elements(&raw->records[blocks]) +
+            MPII_Gpudt_raw_elements(&raw->records[rest]);
+        list[0] = 0;
+        list[1] = raw->records[blocks].size;
+        list[2] = rec->size;
+        list[3] = 0;
+        list[4] = displ;
+        list[5] = 0;
+        list[6] = 0;
+        ((int32_t *) (void *) (list + 7))[0] = blocks;
+        ((int32_t *) (void *) (list + 7))[1] = rest;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Place of a process in the grid of processes, which is row-major in either order.
+ * Returns the coordinate in dimension i. */
+static int grid_coord(int size, int rank, const int *psizes, int i)
+{
+    int coord = 0;
+
+    for (int j = 0; j <= i; j++) {
+        size /= psizes[j];
+        coord = rank / size;
+        rank %= size;
+    }
+    return coord;
+}
+
+int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
+                          int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int ndims = c->ints[2];
+    const int *distribs = c->large ? c->ints + 3 : c->ints + 3 + ndims;
+    const int *dargs = distribs + ndims;
+    const int *psizes = dargs + ndims;
+    int order = psizes[ndims];
+    int child;
+    int64_t lookaside, stride, displ = 0;
+    struct MPII_Gpudt_numbers gsizes = { NULL, NULL };
+    struct dim *dims = NULL;
+
+    if (c->large)
+        gsizes.aints = c->counts;
+    else
+        gsizes.ints = c->ints + 3;
+
+    /* each dimension is a level */
+    MPIR_ERR_CHKANDJUMP1(ndims > MPII_GPUDT_MAX_NESTING - b->nesting, mpi_errno, MPI_ERR_TYPE,
+                         "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
+    dims = MPL_malloc(ndims * sizeof(struct dim), MPL_MEM_DATATYPE);
+    MPII_GPUDT_ERR_NOMEM(dims == NULL, mpi_errno, "dimensions of a darray");
+
+    /* from the fastest dimension to the slowest, since strides multiply up */
+    MPIR_Datatype_get_extent_macro(c->types[0], stride);
+    for (int i = ndims - 1; i >= 0; i--) {
+        int from = order == MPI_ORDER_FORTRAN ? ndims - 1 - i : i;
+        int64_t gsize = MPII_Gpudt_number(&gsizes, from);
+        int64_t move;
+
+        mpi_errno = dim_distribute(gsize, distribs[from], dargs[from], psizes[from],
+                                   grid_coord(c->ints[0], c->ints[1], psizes, from), &dims[i]);
+        MPIR_ERR_CHECK(mpi_errno);
+        dims[i].stride = stride;
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dims[i].start, stride, &move), mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(displ, move, &displ), mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(stride, gsize, &stride) && i > 0, mpi_errno);
+    }
+
+    mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLKINDEXED, record);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 1, &lookaside);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_raw_at(b->raw, *record)->count = 1;
+    MPII_Gpudt_raw_at(b->raw, *record)->blocklength = 1;
+    MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
+    MPII_Gpudt_raw_lists(b->raw, lookaside)[0] = displ;
+    b->nesting += ndims;
+    mpi_errno = dim_create(b, dims, ndims, c->types[0], &child);
+    MPIR_ERR_CHECK(mpi_errno);
+    b->nesting -= ndims;
+    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, 1);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(dims);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

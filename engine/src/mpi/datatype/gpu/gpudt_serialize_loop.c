@@ -1,0 +1,125 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Serializes a type that has no constructor contents from its dataloop: types that arrived over the
+ * wire as the target type of a one-sided operation. The only file here that knows dataloops. */
+
+#include "mpiimpl.h"
+#include "dataloop_internal.h"
+#include "gpudt_serialize.h"
+
+static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop, int *record);
+
+int MPII_Gpudt_raw_dataloop(struct MPII_Gpudt_builder *b, const MPIR_Datatype * dtp, int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    /* neither contents nor a dataloop: not a committed type */
+    MPIR_ERR_CHKANDJUMP(dtp->typerep.handle == NULL, mpi_errno, MPI_ERR_TYPE, "**dtypecommit");
+    mpi_errno = loop_create(b, dtp->typerep.handle, record);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Set kind, count and so on, and write the lists. Struct loops are never made by this MPICH.
+ *   nchildren  (OUT)  children in the whole loop */
+static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop * loop,
+                    int64_t * nchildren)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_raw_record *rec = MPII_Gpudt_raw_at(raw, record);
+    int64_t n = loop->loop_params.count;
+    int64_t lookaside = 0, blocklength = 1;
+    int64_t *list;
+
+    rec->count = n;
+    switch (loop->kind & MPII_DATALOOP_KIND_MASK) {
+        case MPII_DATALOOP_KIND_CONTIG:
+            rec->kind = MPII_GPUDT_RAW_KIND__CONTIG;
+            break;
+        case MPII_DATALOOP_KIND_VECTOR:
+            rec->kind = MPII_GPUDT_RAW_KIND__VECTOR;
+            blocklength = rec->blocklength = loop->loop_params.v_t.blocksize;
+            rec->stride = loop->loop_params.v_t.stride;
+            break;
+        case MPII_DATALOOP_KIND_BLOCKINDEXED:
+            rec->kind = MPII_GPUDT_RAW_KIND__BLKINDEXED;
+            blocklength = rec->blocklength = loop->loop_params.bi_t.blocksize;
+            mpi_errno = MPII_Gpudt_raw_new_lists(raw, n, &lookaside);
+            MPIR_ERR_CHECK(mpi_errno);
+            list = MPII_Gpudt_raw_lists(raw, lookaside);
+            for (int64_t i = 0; i < n; i++)
+                list[i] = loop->loop_params.bi_t.offset_array[i];
+            break;
+        case MPII_DATALOOP_KIND_INDEXED:
+            rec->kind = MPII_GPUDT_RAW_KIND__INDEXED;
+            mpi_errno = MPII_Gpudt_raw_new_lists(raw, 2 * n + 1, &lookaside);
+            MPIR_ERR_CHECK(mpi_errno);
+            list = MPII_Gpudt_raw_lists(raw, lookaside);
+            list[0] = 0;
+            for (int64_t i = 0; i < n; i++) {
+                MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(list[i],
+                                                               loop->loop_params.i_t.
+                                                               blocksize_array[i],
+                                                               &list[i + 1]), mpi_errno);
+                list[n + 1 + i] = loop->loop_params.i_t.offset_array[i];
+            }
+            break;
+        default:
+            MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_TYPE, "**gpudt_dataloop",
+                                 "**gpudt_dataloop %d", loop->kind);
+    }
+    rec->lookaside = lookaside;
+    if (rec->kind == MPII_GPUDT_RAW_KIND__INDEXED)
+        *nchildren = MPII_Gpudt_raw_lists(raw, lookaside)[n];
+    else
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(n, blocklength, nchildren), mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop, int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool final = (loop->kind & MPII_DATALOOP_FINAL_MASK) != 0;
+    int64_t nchildren;
+    int child;
+
+    mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__CONTIG, record);
+    MPIR_ERR_CHECK(mpi_errno);
+    /* inside a leaf loop elements follow each other by their size, their extent is not used */
+    MPII_Gpudt_raw_at(b->raw, *record)->extent = final ? loop->el_size : loop->el_extent;
+    mpi_errno = loop_set(b->raw, *record, loop, &nchildren);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (final) {
+        mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLOCK, &child);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPII_Gpudt_raw_at(b->raw, child)->count = 1;
+        MPII_Gpudt_raw_at(b->raw, child)->size = loop->el_size;
+        MPII_Gpudt_raw_at(b->raw, child)->elements = loop->el_size > 0;
+    } else {
+        b->nesting++;
+        MPIR_ERR_CHKANDJUMP1(b->nesting > MPII_GPUDT_MAX_NESTING, mpi_errno, MPI_ERR_TYPE,
+                             "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
+        mpi_errno = loop_create(b, loop->loop_params.cm_t.dataloop, &child);
+        MPIR_ERR_CHECK(mpi_errno);
+        b->nesting--;
+    }
+    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,155 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Finds out what memory a side of a transfer is in and whether a device can access it. Must not
+ * know routes. */
+
+#include "gpudt_internal.h"
+
+#define PAGE_SHIFT 12           /* memory does not change its kind within a page of 4 KiB */
+#define MANY_CHILDREN 64        /* a regular stride of more children is one buffer */
+
+/* A walk over the starts of a datatype's blocks. */
+struct places {
+    struct MPII_Gpudt_side *side;
+    uintptr_t last_page;
+    bool any;                   /* at least one address was looked at */
+};
+
+static bool is_gpu(const MPIR_Gpudt_ptr_t * ptr)
+{
+    return ptr->mem == MPIR_GPUDT_MEM__DEVICE || ptr->mem == MPIR_GPUDT_MEM__MANAGED;
+}
+
+/* Take the memory of one more block into the side's answer. */
+static int place_add(struct places *p, const char *addr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_ptr_t ptr, *all = &p->side->ptr;
+    uintptr_t page = (uintptr_t) addr >> PAGE_SHIFT;
+
+    if (p->any && page == p->last_page)
+        goto fn_exit;
+    mpi_errno = MPIR_Gpudt_query_ptr(addr, &ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    p->last_page = page;
+
+    if (!p->any) {
+        *all = ptr;
+        p->any = true;
+    } else if (is_gpu(all) || is_gpu(&ptr)) {
+        if (all->mem != ptr.mem || all->device != ptr.device || all->ctx != ptr.ctx)
+            p->side->is_mixed = true;
+        if (!is_gpu(all))
+            *all = ptr;
+    } else if (ptr.mem == MPIR_GPUDT_MEM__HOST) {
+        *all = ptr;             /* what the GPU cannot reach in part, the CPU moves whole */
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Add the blocks below a record that may be in memory of their own. */
+static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, const char *addr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_serial *serial = &p->side->type->serial;
+    const struct MPII_Gpudt_record *child = serial->records + rec->child;
+    const int64_t *displ = NULL;
+    const int32_t *members = NULL;
+    int64_t step = 1;
+
+    switch (rec->kind) {
+        case MPII_GPUDT_KIND__BLOCK:
+            mpi_errno = place_add(p, addr);
+            goto fn_exit;
+        case MPII_GPUDT_KIND__VECTOR:
+            /* Separate buffers may happen to lie at equal distances */
+            if (rec->count > MANY_CHILDREN)
+                step = rec->count - 1;
+            break;
+        case MPII_GPUDT_KIND__STRUCT:
+            members = MPII_Gpudt_record_members(rec, serial->lookaside);
+            /* fall through */
+        default:
+            displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
+            break;
+    }
+
+    for (int64_t i = 0; i < rec->count; i += step) {
+        mpi_errno = places_walk(p, members ? serial->records + members[i] : child,
+                                addr + (displ ? displ[i] : i * rec->stride));
+        MPIR_ERR_CHECK(mpi_errno);
+        if (p->side->is_mixed && is_gpu(&p->side->ptr))
+            break;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct places p = {.side = side };
+
+    side->is_mixed = false;
+    if (every_block) {
+        const struct MPII_Gpudt_serial *serial = &side->type->serial;
+        mpi_errno = places_walk(&p, &serial->records[0], side->addr + serial->base_displ);
+    } else {
+        mpi_errno = MPIR_Gpudt_query_ptr(side->low, &side->ptr);
+    }
+    return mpi_errno;
+}
+
+/* Pinned memory from low to high must be mapped as a whole. A program may register part of an array. */
+static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUdeviceptr low, last;
+
+    if (drv->cuMemHostGetDevicePointer(&low, side->low, 0) != CUDA_SUCCESS ||
+        drv->cuMemHostGetDevicePointer(&last, side->high - 1, 0) != CUDA_SUCCESS)
+        return false;
+    if (last - low != (CUdeviceptr) (side->high - 1 - side->low))
+        return false;
+    side->shift = (uint64_t) low - (uint64_t) (uintptr_t) side->low;
+    return true;
+}
+
+bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * other,
+                           struct MPII_Gpudt_side *side)
+{
+    const MPIR_Gpudt_ptr_t *ptr = &side->ptr;
+
+    side->shift = 0;
+    if (side->is_mixed)
+        return false;
+
+    switch (ptr->mem) {
+        case MPIR_GPUDT_MEM__MANAGED:
+            side->place = MPII_GPUDT_PLACE__DEVICE;
+            return true;
+        case MPIR_GPUDT_MEM__DEVICE:
+            if (other == NULL) {
+                side->place = MPII_GPUDT_PLACE__DEVICE;
+                return true;
+            }
+            /* Pools and mapped ranges have access rights of their own, unlike allocations */
+            side->place = MPII_GPUDT_PLACE__PEER;
+            return ptr->ctx != NULL && MPII_Gpudt_engine_peer(engine, other);
+        case MPIR_GPUDT_MEM__PINNED:
+            side->place = MPII_GPUDT_PLACE__HOST;
+            return host_is_mapped(engine, side);
+        default:
+            return false;
+    }
+}

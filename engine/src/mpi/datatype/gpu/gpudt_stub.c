@@ -1,0 +1,95 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The folder's interface in a build without CUDA: there is never a GPU. Knows nothing of cuda.h. */
+
+#include "mpiimpl.h"
+#include "gpudt_info.h"
+#include "gpudt.h"
+
+int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
+{
+    memset(info, 0, sizeof(*info));
+    MPL_snprintf(info->reason, sizeof(info->reason), "%s",
+                 "this library was built without GPU kernels");
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
+{
+    ptr->mem = MPIR_GPUDT_MEM__HOST;
+    ptr->device = -1;
+    ptr->ctx = NULL;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_is_device(const void *addr)
+{
+    return false;
+}
+
+/* The answer of all operations: host memory, for the CPU to do. */
+static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
+{
+    if (op)
+        *op = NULL;
+    *handled = false;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                     MPI_Aint inoffset, void *outbuf, MPI_Aint max_bytes, MPI_Aint * actual,
+                     MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                       MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual,
+                       MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpudt_op ** op,
+                     bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+/* No operation exists, so those below get NULL only. */
+int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+{
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
+{
+    return MPI_SUCCESS;
+}
+
+void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
+{
+}
+
+void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
+{
+}
+
+void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
+{
+}
+
+void MPIR_Gpudt_pvar_init(void)
+{
+}

@@ -1,0 +1,266 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Keeps copies of datatypes' lists in device memory: one for each engine a datatype was used on,
+ * made at first use, freed with the datatype or with the engine. Must not know transfers. */
+
+#include "gpudt_internal.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_SPARE_MAX
+      category    : GPUDT
+      type        : int
+      default     : 67108864
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes of GPU memory that freed datatypes leave for later ones at most, for each GPU in use.
+        Giving memory back to the driver may wait for all kernels that run, the application's too.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define BLOCK_ALIGN 256         /* bytes; what the driver aligns allocations to */
+
+struct MPII_Gpudt_upload {
+    struct MPII_Gpudt_block *blocks;    /* at most one for each engine */
+};
+
+/* Guards every list of blocks, those of the engines too, and MPII_Gpudt_type.upload. */
+static MPL_initlock_t upload_lock = MPL_INITLOCK_INITIALIZER;
+
+static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
+                       struct MPII_Gpudt_block **block);
+static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_block **block);
+static void block_put(struct MPII_Gpudt_block *block);
+static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial);
+static void upload_free(struct MPII_Gpudt_upload *upload);
+
+int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
+                          uint64_t * lookaside, uint64_t * nodes)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_serial *serial = &type->serial;
+    struct MPII_Gpudt_block *block = NULL;
+
+    /* Regular types, which are most, need no device memory and no lock */
+    if (serial->lookaside_sz == 0 && serial->nrecords <= MPII_GPUDT_MAX_NODES) {
+        *lookaside = *nodes = 0;
+        goto fn_exit;
+    }
+
+    MPL_initlock_lock(&upload_lock);
+    if (type->upload == NULL) {
+        struct MPII_Gpudt_upload *fresh = MPL_calloc(1, sizeof(*fresh), MPL_MEM_DATATYPE);
+        if (fresh) {
+            type->upload_free = upload_free;
+            type->upload = fresh;
+        }
+    }
+    if (type->upload) {
+        block = type->upload->blocks;
+        while (block && block->engine != engine)
+            block = block->next;
+        if (block == NULL)
+            mpi_errno = upload_make(engine, type, &block);
+    }
+    MPL_initlock_unlock(&upload_lock);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(!block, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "datatype on a GPU");
+
+    *lookaside = block->mem;
+    *nodes = block->nodes;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+{
+    struct MPII_Gpudt_block *block, *next;
+
+    MPL_initlock_lock(&upload_lock);
+    for (block = engine->blocks; block; block = next) {
+        next = block->engine_next;
+        if (is_alive)
+            engine->drv->cuMemFree(block->mem);
+        MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
+        if (!block->is_spare)
+            MPII_GPUDT_UNCOUNT(cached_types, 1);
+        /* The structure of a block in use goes with its datatype */
+        block->engine = NULL;
+        if (block->is_spare)
+            MPL_free(block);
+    }
+    engine->blocks = engine->spare_blocks = NULL;
+    MPL_initlock_unlock(&upload_lock);
+}
+
+/* For MPII_Gpudt_type.upload_free: may come inside progress, or when the context is gone. */
+static void upload_free(struct MPII_Gpudt_upload *upload)
+{
+    MPL_initlock_lock(&upload_lock);
+    while (upload->blocks) {
+        struct MPII_Gpudt_block *block = upload->blocks;
+        upload->blocks = block->next;
+        if (block->engine) {
+            MPII_GPUDT_UNCOUNT(cached_types, 1);
+            block_put(block);
+        } else {
+            MPL_free(block);
+        }
+    }
+    MPL_initlock_unlock(&upload_lock);
+    MPL_free(upload);
+}
+
+/* Caller holds upload_lock, as for all below. */
+static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
+                       struct MPII_Gpudt_block **block)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_serial *serial = &type->serial;
+    struct MPII_Gpudt_block *fresh = NULL;
+    size_t sz = serial->lookaside_sz;
+
+    if (serial->nrecords > MPII_GPUDT_MAX_NODES)
+        sz += serial->nrecords * sizeof(struct MPII_Gpudt_node);
+
+    mpi_errno = block_get(engine, sz, &fresh);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = block_fill(fresh, serial);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    fresh->next = type->upload->blocks;
+    type->upload->blocks = fresh;
+    MPII_GPUDT_COUNT(cached_types, 1);
+    *block = fresh;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (fresh)
+        block_put(fresh);
+    goto fn_exit;
+}
+
+/* Sizes in steps of a quarter of a power of two, so that freed blocks fit later datatypes and at
+ * most a fifth of a block is unused. */
+static size_t block_round(size_t sz)
+{
+    size_t step = BLOCK_ALIGN;
+
+    while (8 * step <= sz)
+        step *= 2;
+    return (sz + step - 1) / step * step;
+}
+
+static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_block **block)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_block *found;
+
+    sz = block_round(sz);
+    for (struct MPII_Gpudt_block ** at = &engine->spare_blocks; *at; at = &(*at)->next) {
+        if ((*at)->sz != sz)
+            continue;
+        /* Moves that still read what was in it were started on the stream that fills it again */
+        found = *at;
+        *at = found->next;
+        engine->spare_sz -= sz;
+        found->is_spare = false;
+        *block = found;
+        goto fn_exit;
+    }
+
+    found = MPL_calloc(1, sizeof(*found), MPL_MEM_DATATYPE);
+    MPIR_ERR_CHKANDJUMP1(!found, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "datatype on a GPU");
+    found->engine = engine;
+    found->sz = sz;
+    MPII_GPUDT_CHECK(engine->drv, cuMemAlloc(&found->mem, sz), mpi_errno);
+    MPII_GPUDT_COUNT(device_bytes, sz);
+    found->engine_next = engine->blocks;
+    engine->blocks = found;
+    *block = found;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(found);
+    goto fn_exit;
+}
+
+/* Keep a block for later datatypes, or free it if there are enough. */
+static void block_put(struct MPII_Gpudt_block *block)
+{
+    MPII_Gpudt_engine_t *engine = block->engine;
+    MPII_Gpudt_ctx_t entered;
+    struct MPII_Gpudt_block **at;
+
+    if (engine->spare_sz + block->sz <= (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX)) {
+        block->next = engine->spare_blocks;
+        engine->spare_blocks = block;
+        engine->spare_sz += block->sz;
+        block->is_spare = true;
+        return;
+    }
+
+    for (at = &engine->blocks; *at != block; at = &(*at)->engine_next);
+    *at = block->engine_next;
+    if (MPII_Gpudt_engine_is_alive(engine) &&
+        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+        engine->drv->cuMemFree(block->mem);
+        MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    }
+    MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
+    MPL_free(block);
+}
+
+/* Copy the lists, and behind them the tree's nodes if they are too many for a launch. */
+static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = block->engine;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    struct MPII_Gpudt_node *nodes = NULL;
+    size_t nodes_sz = serial->nrecords * sizeof(*nodes);
+    bool is_started = false;
+
+    block->nodes = 0;
+    if (serial->lookaside_sz > 0) {
+        MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, serial->lookaside,
+                                                serial->lookaside_sz, engine->stream), mpi_errno);
+        is_started = true;
+    }
+    if (serial->nrecords > MPII_GPUDT_MAX_NODES) {
+        nodes = MPL_malloc(nodes_sz, MPL_MEM_DATATYPE);
+        MPIR_ERR_CHKANDJUMP1(!nodes, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                             "datatype on a GPU");
+        MPII_Gpudt_plan_nodes(serial, nodes);
+        block->nodes = block->mem + serial->lookaside_sz;
+        MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->nodes, nodes, nodes_sz, engine->stream),
+                         mpi_errno);
+        is_started = true;
+    }
+    /* After this the host's arrays may go, and a failed copy is known */
+    is_started = false;
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+
+  fn_exit:
+    MPL_free(nodes);
+    return mpi_errno;
+  fn_fail:
+    if (is_started)
+        drv->cuStreamSynchronize(engine->stream);
+    goto fn_exit;
+}

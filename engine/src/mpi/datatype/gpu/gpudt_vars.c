@@ -1,0 +1,134 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The engine's performance variables, and the control variables that choose strategies. Must not
+ * know what is counted. */
+
+#include "gpudt_internal.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_STRATEGY
+      category    : GPUDT
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        The way to move data that is to be taken wherever it applies. Every one gives the same bytes;
+        where it does not apply, tree is taken.
+        auto   - Choose by estimated time
+        copy1d - The driver's copy, for contiguous data
+        copy2d - The driver's 2-D copy, for rows at one pitch
+        turn   - A kernel that turns squares in shared memory, for transposed data
+        box    - A kernel for nested strides
+        list   - A kernel for lists of contiguous runs
+        tree   - A kernel that walks the whole datatype
+        rows   - No kernels: a copy by the driver for each block or row
+
+    - name        : MPIR_CVAR_GPUDT_FORBID
+      category    : GPUDT
+      type        : string
+      default     : ""
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Names of strategies that are not to be taken, separated by commas; see
+        MPIR_CVAR_GPUDT_STRATEGY. Where tree is the only one that applies, it is taken nevertheless.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+MPL_atomic_uint64_t MPII_Gpudt_vars[MPII_GPUDT_NVARS];
+
+/* Strategies forbidden by MPIR_CVAR_GPUDT_FORBID; FORBID_UNREAD: not looked at yet. */
+#define FORBID_UNREAD (-1)
+static MPL_atomic_int_t forbidden = MPL_ATOMIC_INT_T_INITIALIZER(FORBID_UNREAD);
+
+static void var_read(void *addr, void *obj_handle ATTRIBUTE((unused)),
+                     int count ATTRIBUTE((unused)), void *buf)
+{
+    *(unsigned long long *) buf = MPL_atomic_relaxed_load_uint64(addr);
+}
+
+/* Registered by hand and not by the MPIR_T_PVAR macros: those do nothing unless MPICH is configured
+ * for performance variables, which these are too few and too cheap to depend on. */
+static void var_register(MPIR_T_pvar_class_t varclass, enum MPII_Gpudt_var_e var, const char *name,
+                         const char *text)
+{
+    MPIR_T_PVAR_REGISTER_impl(varclass, MPI_UNSIGNED_LONG_LONG, name, &MPII_Gpudt_vars[var], 1,
+                              MPI_T_ENUM_NULL, MPI_T_VERBOSITY_USER_DETAIL, MPI_T_BIND_NO_OBJECT,
+                              MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, var_read,
+                              NULL, "GPUDT", text);
+}
+
+void MPIR_Gpudt_pvar_init(void)
+{
+#define COUNTER_REGISTER(name_, text_)                                                  \
+    var_register(MPI_T_PVAR_CLASS_COUNTER, MPII_GPUDT_VAR__ ## name_, "gpudt_" #name_, text_);
+#define LEVEL_REGISTER(name_, text_)                                                    \
+    var_register(MPI_T_PVAR_CLASS_LEVEL, MPII_GPUDT_VAR__ ## name_, "gpudt_" #name_, text_);
+
+    MPII_GPUDT_COUNTERS(COUNTER_REGISTER)
+    MPII_GPUDT_LEVELS(LEVEL_REGISTER)
+}
+
+/* The mask of a list of names; names that are unknown are passed over. */
+static int names_read(const char *list)
+{
+    int mask = 0;
+
+    for (const char *at = list; at && *at;) {
+        size_t n = strcspn(at, ", ");
+        for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
+            const char *name = MPII_Gpudt_plan_strategy_name((enum MPII_Gpudt_strategy_e) i);
+            if (strlen(name) == n && strncmp(name, at, n) == 0)
+                mask |= 1 << i;
+        }
+        at += n + strspn(at + n, ", ");
+    }
+    return mask;
+}
+
+unsigned MPII_Gpudt_allowed_strategies(void)
+{
+    unsigned allowed = MPII_GPUDT_ALLOW_ALL;
+    int mask = MPL_atomic_relaxed_load_int(&forbidden);
+
+    if (unlikely(mask == FORBID_UNREAD)) {
+        mask = names_read(MPIR_CVAR_GPUDT_FORBID);
+        MPL_atomic_relaxed_store_int(&forbidden, mask);
+    }
+    switch (MPIR_CVAR_GPUDT_STRATEGY) {
+        case MPIR_CVAR_GPUDT_STRATEGY_copy1d:
+            allowed = 1u << MPII_GPUDT_STRATEGY__COPY1D;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_copy2d:
+            allowed = 1u << MPII_GPUDT_STRATEGY__COPY2D;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_turn:
+            allowed = 1u << MPII_GPUDT_STRATEGY__TURN;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_box:
+            allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_list:
+            allowed = 1u << MPII_GPUDT_STRATEGY__LIST;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_tree:
+            allowed = 1u << MPII_GPUDT_STRATEGY__TREE;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_rows:
+            return 0;
+        default:
+            break;
+    }
+    allowed &= ~(unsigned) mask;
+    return allowed ? allowed : 1u << MPII_GPUDT_STRATEGY__TREE;
+}

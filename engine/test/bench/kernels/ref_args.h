@@ -1,0 +1,21 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * Parameters of the reference kernels, for the benchmark and for their source.
+ */
+
+#ifndef REF_ARGS_H_INCLUDED
+#define REF_ARGS_H_INCLUDED
+
+#include <stdint.h>
+
+struct ref_args {
+    char *user, *packed;        /* device addresses */
+    int64_t work;               /* things to do: words, blocks or rows, as the kernel counts */
+    int64_t n;                  /* the layout's measure of size */
+    void *aux0;                 /* int64_t displ[blocks], prefix[blocks + 1] */
+    void *aux1;                 /* uint32_t map[words] */
+};
+
+#endif /* REF_ARGS_H_INCLUDED */

@@ -1,0 +1,114 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A program that does not use CUDA never loads the driver, though there is one, with one thread or
+ * several; one that loads it without using it is not made to initialise it; one that begins to use
+ * it late is noticed; a child made by fork has no GPU. */
+
+#include "driver_test.h"
+
+#define REPEAT 200000
+
+static int host;
+
+static void *classify(void *unused)
+{
+    for (int i = 0; i < 1000; i++)
+        CHECK(!MPIR_Gpudt_is_device(&host));
+    return unused;
+}
+
+static double cost_ns(void)
+{
+    double start = now_ns();
+    int sum = 0;
+
+    for (int i = 0; i < REPEAT; i++)
+        sum += MPIR_Gpudt_is_device(&host);
+    CHECK(sum == 0);
+    return (now_ns() - start) / REPEAT;
+}
+
+static void test_without_cuda(void)
+{
+    MPIR_Gpudt_ptr_t ptr = {.device = 5 };
+    pthread_t thread;
+    void *other;
+
+    printf("one thread, no CUDA: %.0f ns\n", cost_ns());
+    CHECK(MPIR_Gpudt_query_ptr(&host, &ptr) == MPI_SUCCESS);
+    CHECK(ptr.mem == MPIR_GPUDT_MEM__HOST && ptr.device == -1 && ptr.ctx == NULL);
+    CHECK(MPIR_Gpudt_query_ptr(NULL, &ptr) == MPI_SUCCESS && ptr.mem == MPIR_GPUDT_MEM__HOST);
+    CHECK(MPII_Gpudt_driver_get() == NULL);
+
+    pthread_create(&thread, NULL, classify, NULL);
+    pthread_join(thread, NULL);
+    printf("several threads, no CUDA: %.0f ns\n", cost_ns());
+    CHECK(MPII_Gpudt_driver_get() == NULL);
+
+    /* Some other library comes and goes. */
+    other = dlopen("libutil.so.1", RTLD_NOW);
+    CHECK(!MPIR_Gpudt_is_device(&host));
+    if (other)
+        dlclose(other);
+    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(!process_has_libcuda());
+}
+
+static void test_loaded_but_unused(void)
+{
+    app_load();
+    printf("CUDA loaded, not initialised: %.0f ns\n", cost_ns());
+    CHECK(MPII_Gpudt_driver_get() != NULL);
+    /* Nobody has called cuInit, and we have not either. */
+    CHECK(MPII_Gpudt_driver_get()->cuDeviceGetCount(&host) == CUDA_ERROR_NOT_INITIALIZED);
+}
+
+static void test_in_use(void)
+{
+    MPIR_Gpudt_info_t info;
+    CUdeviceptr d;
+    pid_t pid;
+
+    app_primary(0);
+    OK(APP(cuMemAlloc) (&d, 100));
+    CHECK(MPIR_Gpudt_is_device((void *) d));
+    CHECK(!MPIR_Gpudt_is_device(&host));
+    printf("CUDA in use, host memory: %.0f ns\n", cost_ns());
+    MPIR_Gpudt_query(&info);
+    CHECK(info.ndevices == 1 && info.reason[0] == '\0');
+
+    pid = fork();
+    if (pid == 0) {
+        MPIR_Gpudt_ptr_t ptr;
+        CHECK(!MPIR_Gpudt_is_device(&host));
+        CHECK(MPIR_Gpudt_query_ptr(&host, &ptr) == MPI_SUCCESS);
+        CHECK(ptr.mem == MPIR_GPUDT_MEM__HOST);
+        MPIR_Gpudt_query(&info);
+        CHECK(info.ndevices == 0 && strstr(info.reason, "CUDA_ERROR_NOT_INITIALIZED"));
+        _exit(errs != 0);
+    }
+    CHECK(child_wait(pid) == 0);
+
+    /* Switched off by the user. */
+    MPIR_CVAR_ENABLE_GPU = 0;
+    CHECK(!MPIR_Gpudt_is_device((void *) d));
+    MPIR_CVAR_ENABLE_GPU = 1;
+
+    /* The application unloads its own reference. */
+    OK(APP(cuMemFree) (d));
+    dlclose(app_library);
+    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(MPII_Gpudt_driver_get() != NULL);
+}
+
+int main(void)
+{
+    MPIR_CVAR_ENABLE_GPU = 1;
+    test_without_cuda();
+    test_loaded_but_unused();
+    test_in_use();
+    return test_end();
+}

@@ -1,0 +1,13 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A driver from before everything the library needs: for driver_query, built as libcuda.so.1. */
+
+int cuInit(unsigned int flags);
+
+int cuInit(unsigned int flags)
+{
+    return (int) flags;
+}

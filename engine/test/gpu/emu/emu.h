@@ -1,0 +1,272 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Shared by the files of the emulated CUDA driver (a test tool, never installed). Knows the
+ * driver's interface from cuda.h and nothing of MPI. README.md in this folder is the manual. */
+
+#ifndef EMU_H_INCLUDED
+#define EMU_H_INCLUDED
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cuda.h>
+
+#include "emu_kernel.h"
+
+#define EMU_EXPORT __attribute__((visibility("default")))
+#define EMU_MAX_DEVICES 8
+#define EMU_PAGE_SZ ((size_t) 4096)
+
+/* ---- one call of the interface (emu_core.c) ---- */
+
+/* What a function needs before it may run, and what an injected failure means for it. */
+enum emu_need {
+    EMU_NEED__NOTHING = 0,
+    EMU_NEED__INIT = 1,         /* cuInit has succeeded */
+    EMU_NEED__CTX = 2 | EMU_NEED__INIT, /* a context is current and not broken */
+    EMU_NEED__SAFE = 4,         /* illegal while a stream is being captured */
+    EMU_NEED__QUIET = 8,        /* counted and made to fail only when asked for by name */
+    EMU_NEED__DO_IT = 16        /* an injected failure comes after the work: frees, waits, pops */
+};
+
+/* First line of every exported function; it ends with `return emu_leave(result)`. */
+#define EMU_ENTER(need_)                                                        \
+    do {                                                                        \
+        CUresult res_ = emu_enter(__func__, need_, __builtin_return_address(0)); \
+        if (res_ != CUDA_SUCCESS)                                               \
+            return res_;                                                        \
+    } while (0)
+
+/* Turn a condition on the arguments into the error a driver would return. */
+#define EMU_CHECK(cond_, res_)                                                  \
+    do {                                                                        \
+        if (!(cond_))                                                           \
+            return emu_leave(res_);                                             \
+    } while (0)
+
+CUresult emu_enter(const char *function, int need, void *caller);
+CUresult emu_leave(CUresult res);
+const char *emu_caller(void);   /* name of the object the current call came from */
+bool emu_is_quiet(void);        /* this thread's calls are the test's own: see emu_control.h */
+bool emu_same_name(const char *a, const char *b);       /* without version suffix */
+
+/* ---- settings, read from the environment at load (emu_config.c) ---- */
+
+struct emu_config {
+    int ndevices;               /* EMU_DEVICES */
+    int visible[EMU_MAX_DEVICES];       /* physical number of each visible device */
+    int nvisible;
+    size_t memory_sz;           /* EMU_MEMORY_MB, of one device */
+    int sm_count;               /* EMU_SMS */
+    unsigned delay_us;          /* EMU_DELAY_US: each operation starts up to this late */
+    unsigned delay_min_us;      /* EMU_DELAY_MIN_US: and at least this late */
+    uint64_t seed;              /* EMU_SEED */
+    int version;                /* EMU_VERSION: what cuDriverGetVersion says */
+    int init_error;             /* EMU_INIT_ERROR: what cuInit returns */
+    bool peer;                  /* EMU_PEER */
+    const char *hide;           /* EMU_HIDE: names cuGetProcAddress does not know */
+    const char *kernels;        /* EMU_KERNELS */
+    const char *fail_fn;        /* EMU_FAIL_FN */
+    const char *fail_from;      /* EMU_FAIL_FROM */
+    long fail_at;               /* EMU_FAIL_AT; 0: never */
+    long fail_times;            /* EMU_FAIL_TIMES; 0: for ever */
+    int fail_code;              /* EMU_FAIL_CODE */
+    bool fail_sticky;           /* EMU_FAIL_STICKY */
+    const char *count_file;     /* EMU_COUNT */
+    const char *leaks_file;     /* EMU_LEAKS */
+    const char *leaks_from;     /* EMU_LEAKS_FROM */
+    bool leaks_fatal;           /* EMU_LEAKS_FATAL */
+};
+extern struct emu_config emu_config;
+
+void emu_config_read(void);
+uint32_t emu_random(void);      /* seeded; any thread */
+
+extern pthread_mutex_t emu_lock;        /* guards every object below */
+extern pthread_cond_t emu_changed;      /* an operation ended, an object changed */
+extern bool emu_initialized;
+
+/* A detached thread that takes no signal meant for the program. */
+bool emu_thread_start(void *(*body) (void *), void *arg);
+
+void emu_lock_take(void);
+void emu_lock_give(void);
+
+/* ---- contexts (emu_ctx.c) ---- */
+
+struct CUctx_st {
+    unsigned magic;
+    int device;
+    bool is_primary;
+    bool is_alive;
+    int retain_count;           /* of a primary context */
+    unsigned flags;
+    unsigned long long id;
+    CUresult broken;            /* sticky error, if any; use emu_broken and emu_break */
+    unsigned peers;             /* bit d: kernels of this context may access device d */
+    const char *caller;
+    struct CUstream_st *legacy; /* the default stream */
+    struct CUstream_st *streams;        /* every stream, the default one too */
+    struct CUctx_st *next;
+};
+#define EMU_CTX_MAGIC 0xc0de0001u
+
+bool emu_ctx_valid(CUcontext ctx);
+CUcontext emu_current(void);
+struct CUctx_st *emu_ctx_first(void);   /* of all ever made, linked by next */
+CUcontext emu_primary(int device);      /* made active if it was not; caller holds emu_lock */
+void emu_break(CUcontext ctx, CUresult why);   /* unless it is broken already */
+CUresult emu_broken(CUcontext ctx);     /* CUDA_SUCCESS: it works */
+void emu_ctx_report(void);
+
+/* ---- memory (emu_range.c, emu_mem.c, emu_host.c, emu_vmm.c) ---- */
+
+enum emu_kind {
+    EMU_KIND__DEVICE,
+    EMU_KIND__POOL,             /* device memory from cuMemAllocAsync */
+    EMU_KIND__VMM,              /* mapped virtual range */
+    EMU_KIND__HOST,             /* cuMemHostAlloc */
+    EMU_KIND__REGISTERED,       /* cuMemHostRegister */
+    EMU_KIND__MANAGED
+};
+
+struct emu_range {
+    uintptr_t base;
+    size_t size;                /* as asked for */
+    size_t mapped_sz;           /* whole pages */
+    enum emu_kind kind;
+    int device;
+    CUcontext ctx;              /* owner; NULL: none (pools, mapped ranges) */
+    bool quiet;                 /* made by the test itself */
+    const char *caller;
+    unsigned flags;
+    unsigned long long id;
+};
+
+/* Device addresses lie in one window of address space a device, which the CPU cannot access; the
+ * emulated hardware reaches the same bytes at the same offset of the window's alias. */
+bool emu_window_init(void);
+int emu_window_device(uintptr_t addr);  /* device whose window holds addr, or -1 */
+uintptr_t emu_window_base(int device);
+size_t emu_window_size(void);
+int emu_window_fd(int device);
+void *emu_alias(uintptr_t addr);
+
+struct emu_range *emu_range_find(uintptr_t addr);       /* caller holds emu_lock */
+struct emu_range *emu_range_add(const struct emu_range *range); /* likewise; NULL: no memory */
+void emu_range_remove(struct emu_range *range); /* likewise */
+uintptr_t emu_window_gap(int device, size_t mapped_sz); /* likewise; 0: full */
+extern struct emu_range **emu_ranges;   /* by address */
+extern int emu_range_count;
+extern uint64_t emu_range_changes;      /* grows with each change of emu_ranges; read atomically */
+
+bool emu_device_map(int device, uintptr_t addr, size_t mapped_sz);
+void emu_device_unmap(int device, uintptr_t addr, size_t mapped_sz);
+size_t emu_device_used(int device);
+CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext ctx,
+                          CUdeviceptr * addr);
+void emu_device_free(struct emu_range *range);
+void emu_ctx_memory_free(CUcontext ctx);        /* what a destroyed context takes along */
+void emu_range_report(void);
+
+/* An address the emulated hardware can use for [addr, addr + n), or NULL if that is not allowed
+ * for a kernel in ctx. */
+void *emu_translate(CUcontext ctx, const void *addr, size_t n);
+
+/* ---- streams, events (emu_stream.c, emu_event.c, emu_capture.c) ---- */
+
+struct emu_dep {
+    struct CUstream_st *stream;
+    uint64_t seq;               /* of the operation in that stream that must have ended */
+};
+
+struct emu_op {
+    struct emu_op *next;
+    void (*run) (struct emu_op * op);   /* runs without emu_lock */
+    void (*drop) (struct emu_op * op);  /* frees what the operation holds; may be NULL */
+    struct CUstream_st *stream;
+    struct emu_dep *deps;
+    int ndeps;
+    void *args;
+};
+
+struct CUstream_st {
+    unsigned magic;
+    struct CUctx_st *ctx;
+    unsigned flags;
+    int priority;
+    bool is_alive;
+    bool has_worker;
+    uint64_t queued;            /* operations ever enqueued; the last one's number */
+    uint64_t done;              /* operations ended */
+    struct emu_op *head, *tail;
+    bool is_captured;
+    bool capture_broken;
+    CUstreamCaptureMode capture_mode;
+    pthread_t capture_thread;
+    bool quiet;
+    const char *caller;
+    struct CUstream_st *next;   /* in the context */
+};
+#define EMU_STREAM_MAGIC 0xc0de0002u
+
+struct CUstream_st *emu_stream_new(CUcontext ctx, unsigned flags, int priority);
+CUstream emu_stream_get(CUstream handle);       /* NULL and the legacy handle resolved; NULL: bad */
+CUresult emu_enqueue(CUstream stream, void (*run) (struct emu_op *),
+                     void (*drop) (struct emu_op *), void *args, struct emu_dep *dep);
+CUresult emu_stream_wait(CUstream stream);      /* what was queued when called */
+CUresult emu_ctx_wait(CUcontext ctx);
+bool emu_event_dep(CUevent event, struct emu_dep *dep); /* false: no such event */
+void emu_stream_close(CUstream stream); /* caller holds emu_lock; waits for its operations */
+void emu_stream_report(void);
+void emu_event_report(void);
+void emu_events_close(CUcontext ctx);
+bool emu_capture_forbids(void); /* an unsafe call now; breaks the captures concerned */
+
+/* ---- copies, modules (emu_copy.c, emu_module.c, emu_launch.c) ---- */
+
+struct CUfunc_st {
+    const struct emu_kernel *kernel;
+    struct CUmod_st *module;
+    size_t shared_max;
+    struct CUfunc_st *next;
+};
+
+struct CUmod_st {
+    unsigned magic;
+    struct CUctx_st *ctx;
+    bool is_alive;
+    bool quiet;
+    const char *caller;
+    void *object;
+    struct CUfunc_st *functions;
+    struct CUmod_st *next;
+};
+#define EMU_MODULE_MAGIC 0xc0de0004u
+
+bool emu_module_valid(CUmodule module);
+CUresult emu_copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream, bool wait);
+void emu_module_report(void);
+void emu_modules_close(CUcontext ctx);
+
+/* ---- faults (emu_fault.c) ---- */
+
+void emu_fault_init(void);
+
+/* Run body(arg) so that a bad address in it, or emu_fault_raise, ends it.
+ * Returns CUDA_SUCCESS or the error that ended it. */
+CUresult emu_fault_guard(void (*body) (void *), void *arg);
+void emu_fault_raise(CUresult why) __attribute__((noreturn));
+
+/* ---- reports at exit (emu_report.c) ---- */
+
+void emu_leak(const char *what, const char *caller, const char *detail);
+void emu_count_call(const char *function);
+void emu_error_text(CUresult res, const char **name, const char **text);
+
+#endif /* EMU_H_INCLUDED */

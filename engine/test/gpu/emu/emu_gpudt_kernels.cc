@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The library's own kernels for the emulated driver: the source that nvcc compiles, compiled for
+ * the CPU, and every entry point exported. */
+
+#include "emu_cuda.h"
+
+#define GPUDT_ADDRESS(addr_, bytes_, align_) emu_address(addr_, bytes_, align_)
+
+#include "gpudt_kernels.cu"
+
+#define EXPORT(family_, word_, locator_, args_)                 \
+    EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _pack);       \
+    EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _unpack);
+
+MPII_GPUDT_KERNEL_ALL(EXPORT)

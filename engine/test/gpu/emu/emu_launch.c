@@ -1,0 +1,137 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Emulated launches: a kernel is an operation of its stream and runs on the stream's thread. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu.h"
+
+#define PARAMS_MAX ((size_t) 32764)
+
+struct launch {
+    const struct emu_kernel *kernel;
+    struct emu_launch form;
+    CUcontext ctx;
+    void **params;              /* point into data */
+    char *data;
+};
+
+static __thread struct launch *running; /* in a worker: what it runs */
+
+static void *kernel_translate(const void *addr, size_t n, size_t align)
+{
+    void *alias = emu_translate(running->ctx, addr, n);
+
+    if (alias == NULL) {
+        fprintf(stderr, "emulated GPU: kernel %s: illegal access to %zu bytes at %p\n",
+                running->kernel->name, n, addr);
+        emu_fault_raise(CUDA_ERROR_ILLEGAL_ADDRESS);
+    }
+    if ((uintptr_t) addr % align != 0) {
+        fprintf(stderr, "emulated GPU: kernel %s: access to %p needs alignment %zu\n",
+                running->kernel->name, addr, align);
+        emu_fault_raise(CUDA_ERROR_MISALIGNED_ADDRESS);
+    }
+    return alias;
+}
+
+static void kernel_fail(const char *why)
+{
+    fprintf(stderr, "emulated GPU: kernel %s: %s\n", running->kernel->name, why);
+    emu_fault_raise(CUDA_ERROR_LAUNCH_FAILED);
+}
+
+static void launch_body(void *arg)
+{
+    struct launch *l = arg;
+
+    l->kernel->run(&l->form, l->params);
+}
+
+static void launch_run(struct emu_op *op)
+{
+    CUresult res;
+
+    running = op->args;
+    res = emu_fault_guard(launch_body, op->args);
+    if (res != CUDA_SUCCESS)
+        emu_break(op->stream->ctx, res);
+}
+
+static void launch_drop(struct emu_op *op)
+{
+    struct launch *l = op->args;
+
+    free(l->params);
+    free(l->data);
+    free(l);
+}
+
+/* Parameters are copied when the launch is made: the program may reuse its variables at once. */
+static bool params_copy(struct launch *l, void **params)
+{
+    const struct emu_kernel *kernel = l->kernel;
+    size_t total = 0, at = 0;
+
+    for (int i = 0; i < kernel->nparams; i++)
+        total += (kernel->param_sz[i] + 15) / 16 * 16;
+    if (total > PARAMS_MAX)
+        return false;
+    l->params = calloc((size_t) kernel->nparams + 1, sizeof(*l->params));
+    l->data = aligned_alloc(16, total + 16);
+    if (l->params == NULL || l->data == NULL)
+        return false;
+    for (int i = 0; i < kernel->nparams; i++) {
+        l->params[i] = l->data + at;
+        memcpy(l->params[i], params[i], kernel->param_sz[i]);
+        at += (kernel->param_sz[i] + 15) / 16 * 16;
+    }
+    return true;
+}
+
+static bool shape_valid(const struct emu_launch *form)
+{
+    size_t threads = (size_t) form->block[0] * form->block[1] * form->block[2];
+
+    for (int i = 0; i < 3; i++) {
+        if (form->grid[i] == 0 || form->block[i] == 0 ||
+            form->grid[i] > (i == 0 ? 0x7fffffffu : 65535u))
+            return false;
+    }
+    return threads <= 1024 && form->block[2] <= 64;
+}
+
+EMU_EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy,
+                                           unsigned int gz, unsigned int bx, unsigned int by,
+                                           unsigned int bz, unsigned int shared_sz,
+                                           CUstream handle, void **params, void **extra)
+{
+    struct emu_op scratch;
+    struct launch *l;
+    CUstream stream;
+
+    EMU_ENTER(EMU_NEED__CTX);
+    EMU_CHECK(function && emu_module_valid(function->module), CUDA_ERROR_INVALID_HANDLE);
+    stream = emu_stream_get(handle);
+    EMU_CHECK(stream && stream->ctx == function->module->ctx, CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(extra == NULL && shared_sz <= function->shared_max, CUDA_ERROR_INVALID_VALUE);
+
+    l = calloc(1, sizeof(*l));
+    EMU_CHECK(l, CUDA_ERROR_OUT_OF_MEMORY);
+    l->kernel = function->kernel;
+    l->ctx = stream->ctx;
+    l->form = (struct emu_launch) {
+        {gx, gy, gz}, {bx, by, bz}, shared_sz, kernel_translate, kernel_fail, emu_random()
+    };
+    if (!shape_valid(&l->form) || !params_copy(l, params)) {
+        scratch.args = l;
+        launch_drop(&scratch);
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return emu_leave(emu_enqueue(stream, launch_run, launch_drop, l, NULL));
+}

@@ -1,0 +1,128 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What the emulated driver knows of an address. */
+
+#include <string.h>
+
+#include "emu.h"
+
+static bool is_device_kind(enum emu_kind kind)
+{
+    return kind == EMU_KIND__DEVICE || kind == EMU_KIND__POOL || kind == EMU_KIND__VMM;
+}
+
+/* Store one attribute of the address, which lies in range. Returns false for an attribute that the
+ * range does not have. */
+static bool attribute_store(void *value, CUpointer_attribute attribute,
+                            const struct emu_range *range, CUdeviceptr addr)
+{
+    bool is_device = is_device_kind(range->kind);
+
+    switch (attribute) {
+        case CU_POINTER_ATTRIBUTE_CONTEXT:
+            *(CUcontext *) value = range->ctx;
+            return true;
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(CUmemorytype *) value = is_device || range->kind == EMU_KIND__MANAGED ?
+                CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+            return true;
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            *(CUdeviceptr *) value = addr;
+            return true;
+        case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+            *(void **) value = is_device ? NULL : (void *) addr;
+            return !is_device;
+        case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+            *(unsigned long long *) value = range->id;
+            return true;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            *(int *) value = range->kind == EMU_KIND__MANAGED;
+            return true;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            *(int *) value = range->device;
+            return true;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *(CUdeviceptr *) value = range->base;
+            return true;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *(size_t *) value = range->size;
+            return true;
+        case CU_POINTER_ATTRIBUTE_MAPPED:
+            *(int *) value = 1;
+            return true;
+        case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+            *(int *) value = range->kind == EMU_KIND__DEVICE;
+            return true;
+        case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+            *(void **) value = range->kind == EMU_KIND__POOL ? (void *) 1 : NULL;
+            return true;
+        default:
+            return false;
+    }
+}
+
+static size_t attribute_sz(CUpointer_attribute attribute)
+{
+    switch (attribute) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        case CU_POINTER_ATTRIBUTE_MAPPED:
+        case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
+            return sizeof(int);
+        default:
+            return sizeof(void *);
+    }
+}
+
+EMU_EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribute attribute,
+                                                  CUdeviceptr addr)
+{
+    struct emu_range *range;
+    bool stored;
+
+    EMU_ENTER(EMU_NEED__INIT);
+    emu_lock_take();
+    range = emu_range_find(addr);
+    stored = range && attribute_store(value, attribute, range, addr);
+    emu_lock_give();
+    return emu_leave(stored ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* Unlike the singular form this one knows no error for a foreign address: every value is zero, but
+ * the device is -2. */
+EMU_EXPORT CUresult CUDAAPI cuPointerGetAttributes(unsigned int n, CUpointer_attribute * attributes,
+                                                   void **values, CUdeviceptr addr)
+{
+    struct emu_range *range;
+
+    EMU_ENTER(EMU_NEED__INIT);
+    emu_lock_take();
+    range = emu_range_find(addr);
+    for (unsigned i = 0; i < n; i++) {
+        memset(values[i], 0, attribute_sz(attributes[i]));
+        if (range)
+            attribute_store(values[i], attributes[i], range, addr);
+        else if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
+            *(int *) values[i] = -2;    /* CU_DEVICE_INVALID */
+    }
+    emu_lock_give();
+    return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                                  CUdeviceptr addr)
+{
+    struct emu_range *range;
+
+    (void) value;
+    EMU_ENTER(EMU_NEED__INIT);
+    emu_lock_take();
+    range = emu_range_find(addr);
+    emu_lock_give();
+    EMU_CHECK(range && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CUDA_ERROR_INVALID_VALUE);
+    return emu_leave(CUDA_SUCCESS);
+}

@@ -1,0 +1,254 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Where emulated memory is: the devices' address windows, the table of live ranges, and the
+ * translation that every access of a kernel goes through.
+ *
+ *   window of device d   PROT_NONE, what programs see      base ...... base + EMU_WINDOW_SZ
+ *   its alias            the same file, mapped where live  alias ..... alias + EMU_WINDOW_SZ
+ *
+ * An address and its alias differ by the same amount everywhere in a window. Between allocations
+ * both sides have pages that nobody maps. */
+
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "emu.h"
+#include "emu_control.h"
+
+#define EMU_WINDOW_SZ ((size_t) 16 << 30)
+
+static struct {
+    uintptr_t base;
+    char *alias;
+    int fd;
+} windows[EMU_MAX_DEVICES];
+
+struct emu_range **emu_ranges;
+int emu_range_count;
+uint64_t emu_range_changes = 1;
+static int ranges_allocated;
+
+bool emu_window_init(void)
+{
+    for (int d = 0; d < emu_config.nvisible; d++) {
+        void *seen = mmap(NULL, EMU_WINDOW_SZ, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *alias = mmap(NULL, EMU_WINDOW_SZ, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        int fd = memfd_create("emulated-gpu", MFD_CLOEXEC);
+
+        if (seen == MAP_FAILED || alias == MAP_FAILED || fd < 0 ||
+            ftruncate(fd, (off_t) EMU_WINDOW_SZ) != 0)
+            return false;
+        windows[d].base = (uintptr_t) seen;
+        windows[d].alias = alias;
+        windows[d].fd = fd;
+    }
+    return true;
+}
+
+int emu_window_device(uintptr_t addr)
+{
+    for (int d = 0; d < emu_config.nvisible; d++) {
+        if (addr - windows[d].base < EMU_WINDOW_SZ && windows[d].base != 0)
+            return d;
+    }
+    return -1;
+}
+
+uintptr_t emu_window_base(int device)
+{
+    return windows[device].base;
+}
+
+size_t emu_window_size(void)
+{
+    return EMU_WINDOW_SZ;
+}
+
+int emu_window_fd(int device)
+{
+    return windows[device].fd;
+}
+
+void *emu_alias(uintptr_t addr)
+{
+    int device = emu_window_device(addr);
+
+    return device < 0 ? (void *) addr : windows[device].alias + (addr - windows[device].base);
+}
+
+/* Index of the first range whose base is above addr. */
+static int range_above(uintptr_t addr)
+{
+    int low = 0, high = emu_range_count;
+
+    while (low < high) {
+        int mid = (low + high) / 2;
+        if (emu_ranges[mid]->base > addr)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    return low;
+}
+
+struct emu_range *emu_range_find(uintptr_t addr)
+{
+    int i = range_above(addr);
+
+    if (i > 0 && addr - emu_ranges[i - 1]->base < emu_ranges[i - 1]->size)
+        return emu_ranges[i - 1];
+    return NULL;
+}
+
+struct emu_range *emu_range_add(const struct emu_range *range)
+{
+    static unsigned long long next_id = 1;
+    struct emu_range *copy = malloc(sizeof(*copy));
+    int i;
+
+    if (emu_range_count == ranges_allocated) {
+        int n = ranges_allocated ? 2 * ranges_allocated : 64;
+        struct emu_range **grown = realloc(emu_ranges, (size_t) n * sizeof(*grown));
+        if (grown == NULL) {
+            free(copy);
+            return NULL;
+        }
+        emu_ranges = grown;
+        ranges_allocated = n;
+    }
+    if (copy == NULL)
+        return NULL;
+
+    *copy = *range;
+    copy->id = next_id++;
+    copy->quiet = emu_is_quiet();
+    copy->caller = emu_caller();
+    i = range_above(range->base);
+    memmove(emu_ranges + i + 1, emu_ranges + i,
+            (size_t) (emu_range_count - i) * sizeof(*emu_ranges));
+    emu_ranges[i] = copy;
+    emu_range_count++;
+    __atomic_add_fetch(&emu_range_changes, 1, __ATOMIC_RELEASE);
+    return copy;
+}
+
+void emu_range_remove(struct emu_range *range)
+{
+    int i = range_above(range->base) - 1;
+
+    __atomic_add_fetch(&emu_range_changes, 1, __ATOMIC_RELEASE);
+    memmove(emu_ranges + i, emu_ranges + i + 1,
+            (size_t) (emu_range_count - i - 1) * sizeof(*emu_ranges));
+    emu_range_count--;
+    free(range);
+}
+
+/* First free place in a device's window, with an unmapped page before it: freed addresses come
+ * back soon, as they do on a real device. */
+uintptr_t emu_window_gap(int device, size_t mapped_sz)
+{
+    uintptr_t place = windows[device].base + EMU_PAGE_SZ;
+    uintptr_t end = windows[device].base + EMU_WINDOW_SZ;
+
+    for (int i = range_above(windows[device].base - 1); i < emu_range_count; i++) {
+        if (emu_ranges[i]->base >= end || emu_ranges[i]->base >= place + mapped_sz + EMU_PAGE_SZ)
+            break;
+        place = emu_ranges[i]->base + emu_ranges[i]->mapped_sz + EMU_PAGE_SZ;
+    }
+    return place + mapped_sz + EMU_PAGE_SZ <= end ? place : 0;
+}
+
+/* May a kernel of ctx touch the range? */
+static bool range_allows(const struct emu_range *range, CUcontext ctx)
+{
+    switch (range->kind) {
+        case EMU_KIND__DEVICE:
+            if (range->device == ctx->device)
+                return range->ctx == ctx;
+            return (ctx->peers >> range->device) & 1;
+        case EMU_KIND__POOL:
+        case EMU_KIND__VMM:
+            return range->device == ctx->device || ((ctx->peers >> range->device) & 1);
+        default:
+            return true;
+    }
+}
+
+/* The last ranges this thread found, so that most accesses take no lock. */
+#define CACHE_ENTRIES 4
+static __thread struct {
+    uintptr_t base, size;
+    CUcontext ctx;
+    uint64_t changes;
+    char *alias;
+} cache[CACHE_ENTRIES];
+static __thread unsigned cache_next;
+
+void *emu_translate(CUcontext ctx, const void *addr, size_t n)
+{
+    uintptr_t at = (uintptr_t) addr;
+    uint64_t changes = __atomic_load_n(&emu_range_changes, __ATOMIC_ACQUIRE);
+    struct emu_range *range;
+    unsigned slot;
+
+    for (int i = 0; i < CACHE_ENTRIES; i++) {
+        if (at - cache[i].base < cache[i].size && n <= cache[i].size - (at - cache[i].base) &&
+            cache[i].ctx == ctx && cache[i].changes == changes)
+            return cache[i].alias + (at - cache[i].base);
+    }
+
+    emu_lock_take();
+    range = emu_range_find(at);
+    if (range == NULL || n > range->size - (at - range->base) || !range_allows(range, ctx)) {
+        emu_lock_give();
+        return NULL;
+    }
+    slot = cache_next++ % CACHE_ENTRIES;
+    cache[slot].base = range->base;
+    cache[slot].size = range->size;
+    cache[slot].ctx = ctx;
+    cache[slot].changes = __atomic_load_n(&emu_range_changes, __ATOMIC_ACQUIRE);
+    cache[slot].alias = emu_alias(range->base);
+    emu_lock_give();
+    return cache[slot].alias + (at - cache[slot].base);
+}
+
+EMU_EXPORT void *emu_peek(const void *addr, size_t n)
+{
+    struct emu_range *range;
+    void *alias = NULL;
+
+    emu_lock_take();
+    range = emu_range_find((uintptr_t) addr);
+    if (range && n <= range->size - ((uintptr_t) addr - range->base))
+        alias = emu_alias((uintptr_t) addr);
+    emu_lock_give();
+    return alias;
+}
+
+void emu_range_report(void)
+{
+    static const char *const kinds[] = {
+        [EMU_KIND__DEVICE] = "memory",[EMU_KIND__POOL] = "memory",[EMU_KIND__VMM] = "memory",
+        [EMU_KIND__HOST] = "host",[EMU_KIND__REGISTERED] = "registration",
+        [EMU_KIND__MANAGED] = "memory"
+    };
+
+    for (int i = 0; i < emu_range_count; i++) {
+        const struct emu_range *r = emu_ranges[i];
+        char detail[80];
+        if (r->quiet || (r->ctx && emu_broken(r->ctx) != CUDA_SUCCESS))
+            continue;
+        snprintf(detail, sizeof(detail), "%zu bytes at %#lx", r->size, (unsigned long) r->base);
+        emu_leak(kinds[r->kind], r->caller, detail);
+    }
+}

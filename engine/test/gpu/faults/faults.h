@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* One transfer for each route through the engine, to be carried out while driver calls fail. Knows
+ * the engine's interface and control variables but nothing behind them. */
+
+#ifndef FAULTS_H_INCLUDED
+#define FAULTS_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "gpudt.h"
+
+#include "gpu.h"
+#include "oracle.h"
+#include "report.h"
+
+enum direction {
+    DIRECTION__PACK,
+    DIRECTION__UNPACK,
+    DIRECTION__COPY             /* from datatype to datatype */
+};
+
+/* Returns a committed type; MPI_DATATYPE_NULL stands for packed data. */
+typedef MPI_Datatype(*type_fn) (void);
+
+#define SCENARIO_MAX_ENV 3
+
+struct scenario {
+    const char *name;
+    enum direction direction;
+    enum mem_kind user_kind, other_kind;        /* a copy goes from user to other */
+    type_fn user_type, other_type;      /* other_type: copies only */
+    int is_nonblocking;
+    int is_mixed;               /* second half of the user's blocks in pageable memory */
+    const char *env[SCENARIO_MAX_ENV];  /* NAME=value for the process */
+};
+
+/* The n-th scenario, or NULL. */
+const struct scenario *scenario_get(int n);
+
+/* One side of a transfer in this process. */
+struct side {
+    struct mem mem, rest;       /* rest: second half of a mixed buffer */
+    unsigned char *shadow;      /* what mem held when the transfer began */
+    unsigned char *want;        /* what it must hold after success */
+    MPI_Datatype type;          /* relative to the buffer; MPI_DATATYPE_NULL: packed */
+    MPI_Datatype call_type;     /* for the call */
+    void *call_buf;
+    oracle *map;
+};
+
+struct transfer {
+    const struct scenario *scenario;
+    struct side user, other;
+    MPI_Aint n;                 /* bytes */
+};
+
+void transfer_make(struct transfer *t, const struct scenario *scenario);
+void transfer_free(struct transfer *t);
+/* New contents for both buffers. */
+void transfer_fill(struct transfer *t, unsigned seed);
+/* Carry it out. Returns an MPI error code. */
+int transfer_run(struct transfer *t);
+/* See that all bytes are in place or, if the transfer failed, that no byte but those to be written has
+ * changed, and those to the right value if at all. Returns 1 if so. */
+int transfer_check(struct transfer *t, int has_failed);
+
+#endif /* FAULTS_H_INCLUDED */

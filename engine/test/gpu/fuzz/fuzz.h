@@ -1,0 +1,111 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* One case of the fuzz test: what is drawn from a seed, carried out and compared with the oracle.
+ * Knows the engine's interface and control variables but nothing behind them. */
+
+#ifndef FUZZ_H_INCLUDED
+#define FUZZ_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "gpudt.h"
+
+#include "gpu.h"
+#include "oracle.h"
+#include "randtype.h"
+#include "report.h"
+
+enum direction {
+    DIRECTION__PACK,
+    DIRECTION__UNPACK,
+    DIRECTION__COPY,            /* from datatype to datatype */
+    NDIRECTIONS
+};
+
+/* By which call. */
+enum way {
+    WAY__ENGINE,                /* MPIR_Gpudt_*, blocking */
+    WAY__ENGINE_TEST,           /* nonblocking, ended by MPIR_Gpudt_test */
+    WAY__ENGINE_WAIT,           /* nonblocking, ended by MPIR_Gpudt_wait */
+    WAY__TYPEREP,               /* MPIR_Typerep_ipack, _iunpack, MPIR_Ilocalcopy */
+    WAY__MPI,                   /* MPI_Pack, MPI_Unpack, MPIR_Localcopy: from the first byte to the last */
+    NWAYS
+};
+
+/* Source or destination. A window of an arena holds its buffer and what must not be touched around
+ * it. The arena's shadow, in ordinary memory, holds what the arena must hold. */
+struct side {
+    enum mem_kind kind;
+    const struct mem *arena;
+    unsigned char *shadow;      /* of the whole arena */
+    size_t off, len;            /* the window, bytes of the arena */
+    MPI_Aint buf_off;           /* where the buffer is in the arena; may be outside of the window */
+    MPI_Datatype type;          /* MPI_DATATYPE_NULL: packed data */
+    oracle *map;
+    char *text;
+    MPI_Aint count;
+    MPI_Aint lo, hi;            /* bytes of the buffer that belong to the type map */
+    MPI_Aint size;              /* of the whole packed stream */
+    MPI_Aint first;             /* position in the stream where the transfer starts */
+    int is_absolute;            /* MPI_BOTTOM and absolute addresses */
+};
+
+/* A choice of an engine's control variable. */
+struct choice {
+    int value;
+    const char *name;
+};
+
+struct fuzz_case {
+    uint64_t seed, index;
+    struct rng rng;
+    enum direction direction;
+    enum way way;
+    struct side src, dst;
+    MPI_Aint asked;             /* bytes asked for */
+    MPI_Aint n;                 /* bytes to be moved */
+    CUcontext current;          /* context that is current during the call */
+    int free_early;             /* the types are freed while the operation is in flight */
+    /* control variables for this case */
+    const struct choice *strategy, *route;
+    int depth, max_blocks;
+    MPI_Aint max_size;          /* about the size of a datatype */
+};
+
+struct fuzz_opts {
+    int only_kind[2];           /* -1: any; else enum mem_kind for source and destination */
+    int only_way;               /* -1: any */
+    int keep_strategy;          /* leave the control variables as the environment sets them */
+};
+extern struct fuzz_opts fuzz_opts;
+
+/* ---- arenas (arena.c) ---- */
+
+#define ARENA_SZ ((size_t) 4 << 20)
+
+/* Allocate two arenas of each kind of memory, one for sources and one for destinations. */
+void arenas_make(void);
+void arenas_free(void);
+/* Compare every arena with its shadow as a whole. */
+void arenas_check(void);
+/* Give a side the arena of its kind. is_dst: 0 source, 1 destination. */
+void side_set_arena(struct side *side, enum mem_kind kind, int is_dst);
+
+/* ---- drawing (draw.c) ---- */
+
+/* Draw case `index` of a seed. What it draws depends on these two numbers alone. */
+void case_draw(struct fuzz_case *c, uint64_t seed, uint64_t index);
+void case_free(struct fuzz_case *c);
+/* Whether the CPU engine does it: both sides are host memory. */
+int case_is_host(const struct fuzz_case *c);
+/* Print all about a case, and how to run it alone. */
+void case_print(const struct fuzz_case *c);
+
+/* ---- running (run.c) ---- */
+
+/* Carry a case out and compare everything. Returns 1 if it is right. */
+int case_run(struct fuzz_case *c);
+
+#endif /* FUZZ_H_INCLUDED */

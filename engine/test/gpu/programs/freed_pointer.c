@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A buffer that the program has freed already is answered with an MPI error, and nothing is harmed:
+ * for each kind of GPU memory, each side, packing and unpacking. */
+
+#include "gpu.h"
+#include "report.h"
+#include "strided.h"
+
+#define N 100
+
+/* Which side is gone. */
+enum gone { GONE__USER, GONE__PACKED };
+
+static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is_unpack)
+{
+    struct strided s;
+    char *addr;
+    int position = 0, err;
+    char *user, *packed;
+
+    if (gone == GONE__USER)
+        strided_make(&s, kind, other, N, 0);
+    else
+        strided_make(&s, other, kind, N, 0);
+    strided_fill_user(&s);
+    addr = gone == GONE__USER ? s.user.addr : s.packed.addr;
+    mem_free(gone == GONE__USER ? &s.user : &s.packed);
+
+    user = gone == GONE__USER ? addr : s.user.addr;
+    packed = gone == GONE__PACKED ? addr : s.packed.addr;
+    if (is_unpack)
+        err = MPI_Unpack(packed, N * 4, &position, user, 1, s.type, MPI_COMM_SELF);
+    else
+        err = MPI_Pack(user, 1, s.type, packed, N * 4, &position, MPI_COMM_SELF);
+    if (err == MPI_SUCCESS)
+        report_fail("%s with freed %s memory for the %s and %s memory for the other side: no error",
+                    is_unpack ? "unpack" : "pack", mem_name(kind),
+                    gone == GONE__USER ? "user's buffer" : "packed data", mem_name(other));
+    MPI_Type_free(&s.type);
+    mem_free(&s.user);
+    mem_free(&s.packed);
+}
+
+int main(void)
+{
+    struct strided s;
+
+    report_time_limit(60);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+    strided_make(&s, MEM__DEVICE, MEM__PINNED, N, 1);
+    strided_both_ways(&s);
+    for (int kind = MEM__DEVICE; kind < MEM__NKINDS; kind++) {
+        for (int other = MEM__PAGEABLE; other <= MEM__DEVICE && mem_exists(kind); other++) {
+            for (int i = 0; i < 4; i++)
+                call(kind, other, i % 2 ? GONE__USER : GONE__PACKED, i / 2);
+        }
+    }
+    strided_both_ways(&s);
+    strided_free(&s);
+    MPI_Finalize();
+    return report_done();
+}

@@ -1,0 +1,62 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI is initialised and finalized again and again while the program's GPU contexts live on; each
+ * end gives back all that the engine had. */
+
+#include "gpu.h"
+#include "report.h"
+#include "strided.h"
+
+static void transfers_run(MPI_Comm comm)
+{
+    static const enum mem_kind others[] = { MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE };
+
+    for (int i = 0; i < 3; i++) {
+        struct strided s;
+
+        strided_make(&s, MEM__DEVICE, others[i], 100, i != 1);
+        s.comm = comm;
+        strided_both_ways(&s);
+        strided_free(&s);
+    }
+}
+
+static void nothing_is_left(void)
+{
+    if (gpu.emu_live)
+        CHECK(gpu.emu_live(NULL) == 0);
+}
+
+int main(void)
+{
+    report_time_limit(120);
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+
+    for (int i = 0; i < 3; i++) {
+        MPI_Session session;
+        MPI_Group group;
+        MPI_Comm comm;
+
+        MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+        CHECK_MPI(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+        CHECK_MPI(MPI_Comm_create_from_group(group, "sessions", MPI_INFO_NULL, MPI_ERRORS_RETURN,
+                                             &comm));
+        transfers_run(comm);
+        MPI_Group_free(&group);
+        MPI_Comm_free(&comm);
+        CHECK_MPI(MPI_Session_finalize(&session));
+        nothing_is_left();
+    }
+
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    transfers_run(MPI_COMM_SELF);
+    MPI_Finalize();
+    nothing_is_left();
+    return report_done();
+}

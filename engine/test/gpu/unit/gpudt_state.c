@@ -1,0 +1,149 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The state kept with a datatype: built once, shared, freed with the last user; built by several
+ * threads at the same time it is still one. */
+
+#include "unit.h"
+
+#include <pthread.h>
+
+static int uploads_freed;
+
+struct MPII_Gpudt_upload {
+    int number;
+};
+
+static void upload_free(struct MPII_Gpudt_upload *upload)
+{
+    uploads_freed += upload->number;
+}
+
+static MPIR_Datatype *object_of(MPI_Datatype t)
+{
+    MPIR_Datatype *dtp;
+
+    MPIR_Datatype_get_ptr(t, dtp);
+    return dtp;
+}
+
+static MPI_Datatype some_type(int i)
+{
+    MPI_Datatype t;
+
+    MPI_Type_vector(3 + i, 2, 5 + i, MPI_INT, &t);
+    MPI_Type_commit(&t);
+    return t;
+}
+
+static void test_references(void)
+{
+    MPI_Datatype t = some_type(0);
+    struct MPII_Gpudt_type *a, *b;
+    struct MPII_Gpudt_upload upload = { 7 };
+
+    MPIR_Gpudt_type_commit(t);
+    UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(t)) != NULL);
+    UNIT_CHECK(MPII_Gpudt_type_get(t, &a) == MPI_SUCCESS);
+    UNIT_CHECK(MPII_Gpudt_type_get(t, &b) == MPI_SUCCESS);
+    UNIT_CHECK(a == b && a == *MPII_Gpudt_type_slot(object_of(t)));
+    UNIT_CHECK(a->upload == NULL);
+    a->upload = &upload;
+    a->upload_free = upload_free;
+
+    /* the datatype goes while two operations use it */
+    MPIR_Gpudt_type_free(object_of(t));
+    UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(t)) == NULL);
+    MPI_Type_free(&t);
+    MPII_Gpudt_type_release(a);
+    UNIT_CHECK(uploads_freed == 0);
+    UNIT_CHECK(b->serial.size == 24 && b->serial.records[0].count == 3);
+    MPII_Gpudt_type_add_ref(b);
+    MPII_Gpudt_type_release(b);
+    MPII_Gpudt_type_release(b);
+    UNIT_CHECK(uploads_freed == 7);
+
+    /* freed without ever being used, and freed twice */
+    t = some_type(1);
+    MPIR_Gpudt_type_free(object_of(t));
+    MPIR_Gpudt_type_free(object_of(t));
+    MPI_Type_free(&t);
+
+    /* predefined: without an object of its own, and with one */
+    UNIT_CHECK(MPII_Gpudt_type_get(MPI_DOUBLE, &a) == MPI_SUCCESS);
+    UNIT_CHECK(a->serial.size == 8);
+    MPII_Gpudt_type_release(a);
+    UNIT_CHECK(MPII_Gpudt_type_get(MPI_SHORT_INT, &a) == MPI_SUCCESS);
+    UNIT_CHECK(a->serial.size == 6 && a->serial.extent == 8);
+    MPII_Gpudt_type_release(a);
+    MPIR_Gpudt_type_free(object_of(MPI_SHORT_INT));
+}
+
+enum { THREADS = 8, TYPES = 64, ROUNDS = 40 };
+static MPI_Datatype shared_types[TYPES];
+static struct MPII_Gpudt_type *seen[THREADS][TYPES];
+static pthread_barrier_t barrier;
+
+/* All threads use all types; between rounds one thread drops the states. */
+static void *use_types(void *arg)
+{
+    int me = (int) (intptr_t) arg;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_barrier_wait(&barrier);
+        for (int i = 0; i < TYPES; i++) {
+            if (MPII_Gpudt_type_get(shared_types[i], &seen[me][i]) != MPI_SUCCESS ||
+                seen[me][i]->serial.records[0].count != 3 + i)
+                abort();
+        }
+        pthread_barrier_wait(&barrier);
+        if (me == 0) {
+            for (int i = 0; i < TYPES; i++) {
+                for (int thread = 1; thread < THREADS; thread++)
+                    UNIT_CHECK(seen[thread][i] == seen[0][i]);
+                MPIR_Gpudt_type_free(object_of(shared_types[i]));
+            }
+        }
+        /* releases meet the drop above */
+        for (int i = 0; i < TYPES; i++)
+            MPII_Gpudt_type_release(seen[me][i]);
+        pthread_barrier_wait(&barrier);
+    }
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t threads[THREADS];
+    long live;
+
+    for (int i = 0; i < TYPES; i++) {
+        shared_types[i] = some_type(i);
+        MPII_Gpudt_type_slot(object_of(shared_types[i]));
+    }
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    unit_fail_malloc(0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, use_types, (void *) (intptr_t) i);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    live = unit_malloc_live();
+    UNIT_CHECK(live <= 0);
+    pthread_barrier_destroy(&barrier);
+    for (int i = 0; i < TYPES; i++)
+        MPI_Type_free(&shared_types[i]);
+}
+
+int main(void)
+{
+    int provided;
+
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    UNIT_CHECK(provided == MPI_THREAD_MULTIPLE);
+    test_references();
+    test_threads();
+    MPI_Finalize();
+    return unit_done();
+}

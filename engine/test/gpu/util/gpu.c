@@ -1,0 +1,374 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* See gpu.h. Must not know MPI. */
+
+#include "gpu.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MAX_DEVICES 16
+#define STAGING_SZ ((size_t) 4 << 20)   /* bytes copied in or out at a time */
+#define PAGE_SZ ((size_t) 4096)
+
+struct gpu_driver gpu;
+
+static int ndevices;
+static CUcontext primaries[MAX_DEVICES];
+static CUcontext other_ctx;     /* of MEM__OTHER_CTX */
+
+/* The way in and out of memory the CPU cannot reach: one stream for each context, a pinned buffer;
+ * one thread at a time. */
+static pthread_mutex_t copy_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    CUcontext ctx;
+    CUstream stream;
+} streams[MAX_DEVICES + 1];
+static char *staging;
+
+void gpu_quiet(int on)
+{
+    if (gpu.emu_quiet)
+        gpu.emu_quiet(on);
+}
+
+void gpu_judge(CUresult res, const char *call, const char *file, int line)
+{
+    const char *name = "unknown error";
+
+    if (res == CUDA_SUCCESS)
+        return;
+    if (gpu.GetErrorName)
+        gpu.GetErrorName(res, &name);
+    fprintf(stderr, "%s:%d: the test's own call cu%s failed: %s\n", file, line, call, name);
+    exit(3);
+}
+
+static void emu_functions_find(void *library)
+{
+    *(void **) &gpu.emu_quiet = dlsym(library, "emu_quiet");
+    *(void **) &gpu.emu_fail_set = dlsym(library, "emu_fail_set");
+    *(void **) &gpu.emu_call_count = dlsym(library, "emu_call_count");
+    *(void **) &gpu.emu_failed_count = dlsym(library, "emu_failed_count");
+    *(void **) &gpu.emu_live = dlsym(library, "emu_live");
+    *(void **) &gpu.emu_peek = dlsym(library, "emu_peek");
+    *(void **) &gpu.emu_device_lose = dlsym(library, "emu_device_lose");
+    gpu.is_emulated = gpu.emu_quiet != NULL;
+}
+
+static void function_find(PFN_cuGetProcAddress_v12000 find, const char *name, int version,
+                          void **function)
+{
+    if (find(name, function, version, 0, NULL) != CUDA_SUCCESS || *function == NULL) {
+        fprintf(stderr, "the CUDA driver has no function %s of version %d\n", name, version);
+        exit(3);
+    }
+}
+
+int gpu_open(void)
+{
+    PFN_cuGetProcAddress_v12000 find;
+    const char *name = "unknown error";
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    CUresult res;
+
+    if (library == NULL) {
+        fprintf(stderr, "no GPU: %s\n", dlerror());
+        return 0;
+    }
+    emu_functions_find(library);
+    *(void **) &find = dlsym(library, "cuGetProcAddress_v2");
+    if (find == NULL) {
+        fprintf(stderr, "no GPU: the CUDA driver is older than CUDA 12\n");
+        return 0;
+    }
+#define FIND(name_, proto_, ask_) function_find(find, "cu" #name_, ask_, (void **) &gpu.name_);
+    GPU_FUNCTIONS(FIND)
+#undef FIND
+    gpu_quiet(1);
+    res = gpu.Init(0);
+    gpu_quiet(0);
+    if (res != CUDA_SUCCESS) {
+        gpu.GetErrorName(res, &name);
+        fprintf(stderr, "no GPU: cuInit gave %s\n", name);
+        return 0;
+    }
+    CU(DeviceGetCount(&ndevices));
+    if (ndevices > MAX_DEVICES)
+        ndevices = MAX_DEVICES;
+    return ndevices;
+}
+
+CUcontext gpu_primary(int device)
+{
+    CUdevice dev;
+
+    if (primaries[device] == NULL) {
+        CU(DeviceGet(&dev, device));
+        CU(DevicePrimaryCtxRetain(&primaries[device], dev));
+    }
+    return primaries[device];
+}
+
+void gpu_set_current(int device)
+{
+    CU(CtxSetCurrent(gpu_primary(device)));
+}
+
+CUcontext gpu_get_current(void)
+{
+    CUcontext ctx;
+
+    CU(CtxGetCurrent(&ctx));
+    return ctx;
+}
+
+static CUcontext other_ctx_get(void)
+{
+    CUdevice dev;
+
+    if (other_ctx == NULL) {
+        CUcontext popped;
+
+        CU(DeviceGet(&dev, 0));
+        CU(CtxCreate(&other_ctx, NULL, 0, dev));
+        CU(CtxPopCurrent(&popped));
+    }
+    return other_ctx;
+}
+
+/* ---- kinds ---- */
+
+static const struct {
+    const char *name;
+    int is_gpu;
+    int device;                 /* one that must exist */
+} kinds[] = {
+    [MEM__PAGEABLE] = {"pageable", 0, 0},
+    [MEM__PINNED] = {"pinned", 0, 0},
+    [MEM__REGISTERED] = {"registered", 0, 0},
+    [MEM__DEVICE] = {"device", 1, 0},
+    [MEM__OTHER_DEVICE] = {"other-device", 1, 1},
+    [MEM__OTHER_CTX] = {"other-context", 1, 0},
+    [MEM__MANAGED] = {"managed", 1, 0},
+    [MEM__POOL] = {"pool", 1, 0},
+    [MEM__MAPPED] = {"mapped", 1, 0}
+};
+
+const char *mem_name(enum mem_kind kind)
+{
+    return kinds[kind].name;
+}
+
+enum mem_kind mem_named(const char *name)
+{
+    int kind = 0;
+
+    while (kind < MEM__NKINDS && strcmp(name, kinds[kind].name) != 0)
+        kind++;
+    return (enum mem_kind) kind;
+}
+
+int mem_is_gpu(enum mem_kind kind)
+{
+    return kinds[kind].is_gpu;
+}
+
+int mem_exists(enum mem_kind kind)
+{
+    return kinds[kind].device < ndevices;
+}
+
+/* ---- memory ---- */
+
+static size_t round_up(size_t sz, size_t step)
+{
+    return (sz + step - 1) / step * step;
+}
+
+static CUmemAllocationProp mapped_prop(void)
+{
+    CUmemAllocationProp prop;
+
+    memset(&prop, 0, sizeof(prop));
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = 0;
+    return prop;
+}
+
+static void mapped_alloc(struct mem *mem)
+{
+    CUmemAllocationProp prop = mapped_prop();
+    CUmemAccessDesc access = {.location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUdeviceptr addr;
+    size_t step;
+
+    CU(MemGetAllocationGranularity(&step, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    mem->sz = round_up(mem->sz, step);
+    CU(MemAddressReserve(&addr, mem->sz, 0, 0, 0));
+    CU(MemCreate(&mem->handle, mem->sz, &prop, 0));
+    CU(MemMap(addr, mem->sz, 0, mem->handle, 0));
+    CU(MemSetAccess(addr, mem->sz, &access, 1));
+    mem->addr = (char *) addr;
+}
+
+static char *pageable_alloc(size_t sz)
+{
+    /* Not from the heap: its neighbours belong to others, and a registration takes whole pages */
+    void *addr = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (addr == MAP_FAILED) {
+        perror("the test's own memory");
+        exit(3);
+    }
+    return addr;
+}
+
+void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz)
+{
+    CUdeviceptr addr = 0;
+    void *host = NULL;
+    CUcontext popped;
+
+    memset(mem, 0, sizeof(*mem));
+    mem->kind = kind;
+    mem->sz = round_up(sz, PAGE_SZ);
+    if (kind == MEM__PAGEABLE) {
+        mem->addr = mem->cpu = pageable_alloc(mem->sz);
+        return;
+    }
+
+    mem->ctx = kind == MEM__OTHER_CTX ? other_ctx_get() : gpu_primary(kind == MEM__OTHER_DEVICE);
+    CU(CtxPushCurrent(mem->ctx));
+    switch (kind) {
+        case MEM__PINNED:
+            CU(MemHostAlloc(&host, mem->sz, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP));
+            mem->addr = mem->cpu = host;
+            break;
+        case MEM__REGISTERED:
+            mem->addr = mem->cpu = pageable_alloc(mem->sz);
+            CU(MemHostRegister(mem->addr, mem->sz,
+                               CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+            break;
+        case MEM__MANAGED:
+            CU(MemAllocManaged(&addr, mem->sz, CU_MEM_ATTACH_GLOBAL));
+            break;
+        case MEM__POOL:
+            CU(MemAllocAsync(&addr, mem->sz, NULL));
+            CU(StreamSynchronize(NULL));
+            break;
+        case MEM__MAPPED:
+            mapped_alloc(mem);
+            break;
+        default:
+            CU(MemAlloc(&addr, mem->sz));
+            break;
+    }
+    if (addr)
+        mem->addr = (char *) addr;
+    if (mem->cpu == NULL && gpu.emu_peek)
+        mem->cpu = gpu.emu_peek(mem->addr, mem->sz);
+    CU(CtxPopCurrent(&popped));
+}
+
+void mem_free(struct mem *mem)
+{
+    CUdeviceptr addr = (CUdeviceptr) mem->addr;
+    CUcontext popped;
+
+    if (mem->addr == NULL)
+        return;
+    if (mem->ctx)
+        CU(CtxPushCurrent(mem->ctx));
+    switch (mem->kind) {
+        case MEM__PAGEABLE:
+            munmap(mem->addr, mem->sz);
+            break;
+        case MEM__PINNED:
+            CU(MemFreeHost(mem->addr));
+            break;
+        case MEM__REGISTERED:
+            CU(MemHostUnregister(mem->addr));
+            munmap(mem->addr, mem->sz);
+            break;
+        case MEM__POOL:
+            CU(MemFreeAsync(addr, NULL));
+            CU(StreamSynchronize(NULL));
+            break;
+        case MEM__MAPPED:
+            CU(MemUnmap(addr, mem->sz));
+            CU(MemRelease(mem->handle));
+            CU(MemAddressFree(addr, mem->sz));
+            break;
+        default:
+            CU(MemFree(addr));
+            break;
+    }
+    if (mem->ctx)
+        CU(CtxPopCurrent(&popped));
+    memset(mem, 0, sizeof(*mem));
+}
+
+/* The stream for a context, which is current. */
+static CUstream stream_get(CUcontext ctx)
+{
+    int i = 0;
+
+    while (streams[i].ctx && streams[i].ctx != ctx)
+        i++;
+    if (streams[i].ctx == NULL) {
+        streams[i].ctx = ctx;
+        CU(StreamCreate(&streams[i].stream, CU_STREAM_NON_BLOCKING));
+    }
+    if (staging == NULL)
+        CU(MemHostAlloc((void **) &staging, STAGING_SZ, CU_MEMHOSTALLOC_PORTABLE));
+    return streams[i].stream;
+}
+
+static void copy_by_driver(const struct mem *mem, size_t off, void *out, const void *in, size_t n)
+{
+    CUcontext popped;
+    CUstream stream;
+
+    pthread_mutex_lock(&copy_lock);
+    CU(CtxPushCurrent(mem->ctx));
+    stream = stream_get(mem->ctx);
+    for (size_t done = 0, part; done < n; done += part) {
+        CUdeviceptr there = (CUdeviceptr) (mem->addr + off + done);
+        CUdeviceptr here = (CUdeviceptr) staging;
+
+        part = n - done < STAGING_SZ ? n - done : STAGING_SZ;
+        if (in)
+            memcpy(staging, (const char *) in + done, part);
+        CU(MemcpyAsync(in ? there : here, in ? here : there, part, stream));
+        CU(StreamSynchronize(stream));
+        if (out)
+            memcpy((char *) out + done, staging, part);
+    }
+    CU(CtxPopCurrent(&popped));
+    pthread_mutex_unlock(&copy_lock);
+}
+
+void mem_write(const struct mem *mem, size_t off, const void *from, size_t n)
+{
+    if (mem->cpu)
+        memcpy(mem->cpu + off, from, n);
+    else
+        copy_by_driver(mem, off, NULL, from, n);
+}
+
+void mem_read(const struct mem *mem, size_t off, void *to, size_t n)
+{
+    if (mem->cpu)
+        memcpy(to, mem->cpu + off, n);
+    else
+        copy_by_driver(mem, off, to, NULL, n);
+}

@@ -1,0 +1,72 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* See report.h. Must not know the engine. */
+
+#include "report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_PRINTED 10
+
+int report_failures;
+
+void report_fail(const char *format, ...)
+{
+    int nth = __atomic_add_fetch(&report_failures, 1, __ATOMIC_RELAXED);
+    va_list args;
+
+    if (nth > MAX_PRINTED)
+        return;
+    fflush(stdout);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+const char *report_mpi_text(int err)
+{
+    static __thread char text[MPI_MAX_ERROR_STRING];
+    int len;
+
+    if (MPI_Error_string(err, text, &len) != MPI_SUCCESS)
+        snprintf(text, sizeof(text), "MPI error %d, which has no text", err);
+    return text;
+}
+
+int report_compare(const char *what, const void *seen, const void *expected, size_t n)
+{
+    const unsigned char *a = seen, *b = expected;
+    size_t at = 0, nwrong = 0;
+
+    if (memcmp(a, b, n) == 0)
+        return 1;
+    while (a[at] == b[at])
+        at++;
+    for (size_t i = at; i < n; i++)
+        nwrong += a[i] != b[i];
+    report_fail("%s: byte %zu of %zu is 0x%02x, expected 0x%02x; %zu bytes are wrong", what, at, n,
+                a[at], b[at], nwrong);
+    return 0;
+}
+
+void report_time_limit(unsigned seconds)
+{
+    alarm(seconds);
+}
+
+int report_done(void)
+{
+    if (report_failures)
+        printf("Found %d errors\n", report_failures);
+    else
+        printf(" No Errors\n");
+    fflush(stdout);
+    return report_failures ? 1 : 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* How the test programs of this folder count and report failures. Knows MPI only. */
+
+#ifndef REPORT_H_INCLUDED
+#define REPORT_H_INCLUDED
+
+#include "mpi.h"
+
+#include <stddef.h>
+
+extern int report_failures;
+
+/* Count a failure and print it (the first ten). */
+void report_fail(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
+
+#define CHECK(cond_)                                                            \
+    do {                                                                        \
+        if (!(cond_))                                                           \
+            report_fail("%s:%d: not so: %s", __FILE__, __LINE__, #cond_);       \
+    } while (0)
+
+/* Make an MPI call that must succeed; a failure is counted with MPI's words. */
+#define CHECK_MPI(call_)                                                        \
+    do {                                                                        \
+        int err_ = (call_);                                                     \
+        if (err_ != MPI_SUCCESS)                                                \
+            report_fail("%s:%d: %s: %s", __FILE__, __LINE__, #call_,            \
+                        report_mpi_text(err_));                                 \
+    } while (0)
+
+/* The text of an MPI error; overwritten by the next call in the same thread. */
+const char *report_mpi_text(int err);
+
+/* Compare n bytes; the first difference is counted as a failure. Returns 1 if they are equal. */
+int report_compare(const char *what, const void *seen, const void *expected, size_t n);
+
+/* Give up unless the program ends within so many seconds: SIGALRM. */
+void report_time_limit(unsigned seconds);
+
+/* Print the result in the way of MPICH's tests. Returns the exit status. */
+int report_done(void);
+
+#endif /* REPORT_H_INCLUDED */

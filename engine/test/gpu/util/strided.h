@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A transfer whose result is known without an oracle, for tests of what happens around transfers: a
+ * vector of ints, each followed by a gap, and the packed ints. Knows MPI only. */
+
+#ifndef STRIDED_H_INCLUDED
+#define STRIDED_H_INCLUDED
+
+#include "mpi.h"
+
+#include "gpu.h"
+
+struct strided {
+    struct mem user, packed;
+    int n;                      /* ints */
+    MPI_Datatype type;          /* n ints, 12 bytes from one to the next */
+    MPI_Comm comm;              /* for MPI_Pack; MPI_COMM_SELF unless changed */
+    unsigned seed;              /* of the contents now */
+};
+
+/* Irregular: equal layout, but made as a list of blocks of lengths that differ, so that the engine
+ * needs memory on the GPU for it. */
+void strided_make(struct strided *s, enum mem_kind user, enum mem_kind packed, int n,
+                  int is_irregular);
+void strided_free(struct strided *s);
+/* For memory that is gone already: free the datatype only. */
+void strided_forget(struct strided *s);
+
+/* Put new data on the side a transfer starts from, and something else everywhere else. */
+void strided_fill_user(struct strided *s);
+void strided_fill_packed(struct strided *s);
+
+/* MPI_Pack and MPI_Unpack of all of it. Return MPI's error code. */
+int strided_pack(struct strided *s);
+int strided_unpack(struct strided *s);
+
+/* Compare both sides, gaps too, after a transfer; differences are counted as failures. Return 1 if
+ * there are none. */
+int strided_check_packed(struct strided *s);
+int strided_check_unpacked(struct strided *s);
+
+/* All of the above, once in either direction; any failure is counted. Returns 1 if there is none. */
+int strided_both_ways(struct strided *s);
+
+#endif /* STRIDED_H_INCLUDED */
