@@ -75,12 +75,14 @@ int main(int argc, char *argv[])
     expect(emulated, NULL, NULL, "1 " VERSION " 1 ");
     expect(emulated, "EMU_DEVICES", "3", "1 " VERSION " 3 ");
     expect(emulated, "EMU_VERSION", "12080", "1 12080 1 ");
-    expect(emulated, "EMU_DEVICES", "0", "1 " VERSION " 0 cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable");
+    expect(emulated, "EMU_DEVICES", "0",
+           "1 " VERSION " 0 cuInit: CUDA_ERROR_NO_DEVICE (no CUDA-capable");
     expect(emulated, "CUDA_VISIBLE_DEVICES", "", "1 " VERSION " 0 cuInit: CUDA_ERROR_NO_DEVICE");
     expect(emulated, "CUDA_VISIBLE_DEVICES", "GPU-e0e0e0e0-0000", "1 " VERSION " 1 ");
     expect(emulated, "EMU_INIT_ERROR", "803",
            "1 " VERSION " 0 cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH");
-    expect(emulated, "EMU_INIT_ERROR", "802", "1 " VERSION " 0 cuInit: CUDA_ERROR_SYSTEM_NOT_READY");
+    expect(emulated, "EMU_INIT_ERROR", "802",
+           "1 " VERSION " 0 cuInit: CUDA_ERROR_SYSTEM_NOT_READY");
     expect(emulated, "EMU_INIT_ERROR", "777", "1 " VERSION " 0 cuInit: error 777 (no description)");
     /* Symbols by dlsym where cuGetProcAddress has none; both ways must give the right version. */
     expect(emulated, "EMU_HIDE", "cuMemAlloc,cuMemFree,cuCtxGetId", "1 " VERSION " 1 ");

@@ -129,6 +129,7 @@ static void see_block(void *state, int64_t displ, int64_t len)
     l->low = displ < l->low ? displ : l->low;
     l->high = displ + len > l->high ? displ + len : l->high;
     l->size += len;
+    l->serial.nblocks++;
 }
 
 static void finish(struct layout *l, int64_t count, int64_t extent)
@@ -149,6 +150,7 @@ static void finish(struct layout *l, int64_t count, int64_t extent)
     l->low = INT64_MAX;
     l->high = INT64_MIN;
     l->blocks(l, see_block, l);
+    l->serial.nblocks /= count;
     if (l->size != l->top.size) {
         fprintf(stderr, "%s: records have %lld bytes, blocks %lld\n", l->name,
                 (long long) l->top.size, (long long) l->size);

@@ -131,8 +131,11 @@ CUresult emu_enter(const char *function, int need, void *caller)
             return CUDA_ERROR_INVALID_CONTEXT;
         if (!ctx->is_alive)
             return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-        if (emu_broken(ctx) != CUDA_SUCCESS && !(need & EMU_NEED__DO_IT))
-            return emu_broken(ctx);
+        res = emu_broken(ctx);
+        if (res != CUDA_SUCCESS && !(need & EMU_NEED__DO_IT))
+            return res;
+        if (res != CUDA_SUCCESS)
+            call_failure = res;
     }
     return CUDA_SUCCESS;
 }

@@ -61,6 +61,7 @@ static void test_lost_device(void)
     emu_device_lose(0, CUDA_ERROR_LAUNCH_FAILED);
     EXPECT(cuMemsetD8(d, 0, 10), CUDA_ERROR_LAUNCH_FAILED);
     EXPECT(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+    EXPECT(cuMemFree(d), CUDA_ERROR_LAUNCH_FAILED);
     CHECK(emu_live("memory") == 0);     /* nobody can free what a broken context holds */
     OK(cuDevicePrimaryCtxReset(0));
 }

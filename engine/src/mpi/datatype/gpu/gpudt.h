@@ -32,8 +32,8 @@ typedef struct MPIR_Gpudt_op MPIR_Gpudt_op;
  *   produce the input must be done before the call.
  *
  *   Errors. The driver's failures, with its own words; out of memory; a datatype the engine cannot
- *   take (sizes beyond 64 bits). *handled is then true, *op NULL and *actual 0; nothing is in flight,
- *   part of the destination may have been written.
+ *   take (sizes beyond 64 bits). *handled is then true, *op NULL and *actual 0; nothing is in
+ *   flight, part of the destination may have been written.
  *
  *   Thread safe. The caller's CUDA context, device and stream capture are left as found. */
 
@@ -86,8 +86,8 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done);
  * Returns the operation's error. */
 int MPIR_Gpudt_wait(MPIR_Gpudt_op * op);
 
-/* Give an operation up: wait for what the GPU is doing for it, start nothing more, and free it. Part
- * of the destination may have been written.
+/* Give an operation up: wait for what the GPU is doing for it, start nothing more, and free it.
+ * Part of the destination may have been written.
  *   op  (IN)  gone afterwards; may be NULL */
 void MPIR_Gpudt_free(MPIR_Gpudt_op * op);
 

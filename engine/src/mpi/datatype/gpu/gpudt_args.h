@@ -29,8 +29,9 @@
 #define MPII_GPUDT_LINE_SZ    128       /* bytes; the unit of stores to packed memory */
 #define MPII_GPUDT_MAX_LEVELS 6 /* strides of a box, its block included */
 #define MPII_GPUDT_MAX_NODES  12        /* nodes that travel with the launch */
-#define MPII_GPUDT_WINDOW     1280      /* runs that a block keeps at hand for a tile */
-#define MPII_GPUDT_SQUARE     32        /* units on an edge of a tile of the transposing kernels */
+#define MPII_GPUDT_MAX_MAP    1024      /* units of a type that the map kernels expand */
+#define MPII_GPUDT_WINDOW     1024      /* runs that a block keeps at hand for a tile */
+#define MPII_GPUDT_SQUARE     32        /* units on an edge of a square of the turn kernels */
 
 struct MPII_Gpudt_span {
     uint64_t user;              /* address of displacement 0, for stream position 0 */
@@ -54,21 +55,25 @@ struct MPII_Gpudt_divisor {
     uint32_t shift;
 };
 
-/* One stride, or one list of displacements. */
+/* One stride, or one list of displacements.
+ *
+ * Counted in units from the beginning of a level, a unit has an index there, q, and q / count is its
+ * index in the level above. Its displacement is the sum of q * step over all levels, and of
+ * displ[q % count] in the levels with a list: step is the level's stride less what the level below
+ * has added too much, which is its count times its stride. So no remainder is needed. */
 struct MPII_Gpudt_level {
-    struct MPII_Gpudt_divisor div;      /* by count */
-    int64_t count;              /* children */
-    int64_t stride;             /* bytes from one child to the next, if displ is 0 */
+    int64_t step;
     uint64_t displ;             /* address of int64_t displ[count], or 0 */
+    int64_t count;              /* children; at least 2, and not read in the topmost level */
+    struct MPII_Gpudt_divisor div;      /* by count */
 };
 
-/* Nested strides, inside out: level 0 varies fastest in the stream. What is left after division by
- * all counts is the index in `top`, whose own count and divisor are not read. */
+/* Nested strides, inside out: level 0 varies fastest in the stream. */
 struct MPII_Gpudt_levels {
-    struct MPII_Gpudt_level level[MPII_GPUDT_MAX_LEVELS - 1];
-    struct MPII_Gpudt_level top;
-    int32_t nlevels;            /* of level[] */
+    int32_t nlevels;            /* of level[], below the topmost */
     int32_t pad;
+    struct MPII_Gpudt_level top;
+    struct MPII_Gpudt_level level[MPII_GPUDT_MAX_LEVELS - 1];
 };
 
 /* Nested strides over blocks of one size, counted in units; the block, if longer than a unit, is a
@@ -82,31 +87,32 @@ struct MPII_Gpudt_args_box {
  * through shared memory. Tiles are counted over (innermost, contiguous, the other levels). */
 struct MPII_Gpudt_args_turn {
     struct MPII_Gpudt_span span;
-    struct MPII_Gpudt_levels levels;
     int64_t in_count, in_stride;        /* the innermost level */
     int64_t turned_count, turned_stride;        /* the contiguous level */
     int64_t turned_below;       /* units of the stream in one child of it */
+    int64_t squares_in, squares_turned; /* tiles along these levels */
+    struct MPII_Gpudt_divisor by_in, by_turned; /* by squares_ */
     int32_t nothers;
     int32_t pad;
     struct {
+        struct MPII_Gpudt_divisor div;  /* by count */
         int64_t count, stride, below;
     } other[MPII_GPUDT_MAX_LEVELS];     /* the other levels */
-    int64_t squares_in;         /* squares along level 0 */
-    int64_t squares_turned;     /* squares along the contiguous level */
+    struct MPII_Gpudt_levels levels;    /* all of them */
 };
 
-/* A list of contiguous runs of any length, repeated by the levels above it. */
+/* A list of entries of any length, each of which is one run or equal pieces at a stride. The list is
+ * repeated by the levels above it. */
 struct MPII_Gpudt_args_list {
     struct MPII_Gpudt_span span;
-    struct MPII_Gpudt_levels levels;    /* of the repetitions */
-    int64_t nruns;              /* runs in the list */
-    int64_t unit;               /* bytes counted by one step of prefix */
+    int64_t nruns;              /* entries in the list */
     int64_t list_size;          /* packed bytes of the list */
-    struct MPII_Gpudt_divisor by_unit;
-    struct MPII_Gpudt_divisor by_list;  /* by list_size */
-    struct MPII_Gpudt_divisor by_nruns;
+    int64_t piece;              /* packed bytes of a piece, and of one step of prefix */
+    int64_t gap;                /* bytes in user memory from a piece's end to the next; 0: runs */
     uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
     uint64_t displ;             /* address of int64_t displ[nruns] */
+    struct MPII_Gpudt_divisor by_nruns, by_list, by_piece;      /* by list_size, piece */
+    struct MPII_Gpudt_levels levels;    /* of the repetitions */
 };
 
 /* One node of a tree, as the walk reads it. Kinds are those of gpudt_record.h and RUNS: an INDEXED
@@ -128,7 +134,9 @@ struct MPII_Gpudt_node {
 struct MPII_Gpudt_args_tree {
     struct MPII_Gpudt_span span;
     struct MPII_Gpudt_divisor by_type;  /* by type_size */
+    struct MPII_Gpudt_divisor by_units; /* by type_units */
     int64_t type_size;          /* packed bytes of one datatype */
+    int64_t type_units;         /* the same in units */
     int64_t extent;             /* bytes from one datatype to the next */
     uint64_t lookaside;         /* address of the lists */
     uint64_t nodes;             /* address of the nodes; 0: those below */

@@ -74,8 +74,8 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
     goto fn_exit;
 }
 
-/* What is on the streams may still use the buffers and work areas: wait for it. The failure has been
- * reported, more of them tell nothing new. */
+/* What is on the streams may still use the buffers and work areas: wait for it. The failure has
+ * been reported, more of them tell nothing new. */
 static void op_drain(MPIR_Gpudt_op * op)
 {
     for (int i = 0; i < op_nsteps(op); i++) {
@@ -174,7 +174,7 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
     goto fn_exit;
 }
 
-/* Wait for the last step started, which is the GPU's, or only ask if the operation may not block. */
+/* Wait for the last step started, which is the GPU's, or only ask if the call may not block. */
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -29,8 +29,8 @@ cvars:
 
 #define MARK_SZ 256             /* bytes; what the driver rounds allocations up to anyway */
 
-/* Guards the lists and serial_last. Engines stay in one of the lists until MPI_Finalize: those whose
- * context is gone are kept too, since operations and datatypes may point to them. */
+/* Guards the lists and serial_last. Engines stay in one of the lists until MPI_Finalize: those
+ * whose context is gone are kept too, since operations and datatypes may point to them. */
 static MPL_initlock_t engine_lock = MPL_INITLOCK_INITIALIZER;
 static MPII_Gpudt_engine_t *engines;
 static MPII_Gpudt_engine_t *dead_engines;

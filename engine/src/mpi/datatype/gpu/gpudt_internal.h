@@ -32,8 +32,8 @@ struct MPII_Gpudt_area {
     size_t sz;
 };
 
-/* Device memory for a datatype's lists (gpudt_upload.c). Owned by the datatype's state while in use,
- * else by the engine's list of spare ones. */
+/* Device memory for a datatype's lists (gpudt_upload.c). Owned by the datatype's state while in
+ * use, else by the engine's list of spare ones. */
 struct MPII_Gpudt_block {
     struct MPII_Gpudt_block *next;      /* spare ones of the engine, or those of one datatype */
     struct MPII_Gpudt_block *engine_next;       /* all of the engine's */
@@ -199,8 +199,8 @@ struct MPIR_Gpudt_op {
 const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op);
 
 /* Decide how a transfer goes, and get the work areas it needs (gpudt_route.c).
- *   op  (IN/OUT)  all down to engine is set, and engine's context is current; the rest is filled in.
- *                 On failure it holds no work areas */
+ *   op  (IN/OUT)  all down to engine is set, and engine's context is current; the rest is filled
+ *                 in. On failure it holds no work areas */
 int MPII_Gpudt_route(MPIR_Gpudt_op * op);
 
 /* Find out what memory a side is in: as far as its lowest byte tells, or that of every block
@@ -220,8 +220,8 @@ static inline bool MPII_Gpudt_side_is_gpu(const struct MPII_Gpudt_side *side)
     return side->ptr.mem == MPIR_GPUDT_MEM__DEVICE || side->ptr.mem == MPIR_GPUDT_MEM__MANAGED;
 }
 
-/* True if an address can only be host memory host memory: on the brk heap or on this thread's stack,
- * where no driver places anything, though it may be pinned. Costs a few loads; false proves nothing
+/* True if an address can only be host memory: on the brk heap or on this thread's stack, where no
+ * driver places anything, though it may be pinned. Costs a few loads; false proves nothing
  * (gpudt_near.c). */
 bool MPII_Gpudt_is_near(const void *addr);
 
@@ -258,8 +258,9 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
 
 /* Device copies of what kernels read of a datatype, made at first use (gpudt_upload.c). The
  * engine's context is current.
- *   lookaside, nodes  (OUT)  device addresses, 0 where the type has none; valid for what is started
- *                            on the engine's stream while the caller holds a reference to the type */
+ *   lookaside, nodes  (OUT)  device addresses, 0 where the type has none; valid for what is
+ *                            started on the engine's stream while the caller holds a reference to
+ *                            the type */
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
                           uint64_t * lookaside, uint64_t * nodes);
 /* Forget an engine's blocks; part of its end. */
@@ -283,7 +284,7 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(staged, "Operations that passed through a work area in chunks")                           \
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
-    F(fallbacks_memory, "Operations on a slower route because memory for a faster one was refused") \
+    F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \

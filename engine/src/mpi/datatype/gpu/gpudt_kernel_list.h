@@ -20,11 +20,12 @@
     K_(family_, 16, locator_, args_)
 
 #define MPII_GPUDT_KERNEL_FAMILIES(K_)                                          \
-    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box<uint32_t>, box)                \
-    MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box<uint64_t>, box)                \
+    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)              \
+    MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box64, box)              \
     MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)                         \
-    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree<uint32_t>, tree)             \
-    MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree<uint64_t>, tree)
+    MPII_GPUDT_KERNEL_UNITS(K_, map, gpudt_map, tree)                           \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)             \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree64, tree)
 
 /* The same for the transposing kernels, which have no locator. */
 #define MPII_GPUDT_KERNEL_TURNS(K_)                                             \

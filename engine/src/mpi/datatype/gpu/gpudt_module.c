@@ -79,8 +79,8 @@ int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
     return mpi_errno;
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. A failure that may pass, such as lack of memory, is tried again
- * by the next operation. */
+/* Caller holds MPII_Gpudt_pool_lock. After a failure that may pass, such as lack of memory, the
+ * next operation tries again. */
 static int module_load(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;

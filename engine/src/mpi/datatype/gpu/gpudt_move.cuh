@@ -59,37 +59,36 @@ GPUDT_FN void gpudt_words(const struct MPII_Gpudt_span &span, T &where, int64_t 
     typedef typename split::word_type word_type;
     enum { N = split::N };
     const uint64_t packed = span.packed + (uint64_t) pos0;
-    int64_t pos[U], disp[U * N];
+    int64_t disp[U * N];
     unit_type unit[U * N];
+    int at[U];
     bool is_mine[U];
 
     for (int u = 0; u < U; u++) {
-        const int at = i + u * MPII_GPUDT_THREADS;
-        is_mine[u] = at >= lo && at < hi;
+        at[u] = i + u * MPII_GPUDT_THREADS;
+        is_mine[u] = at[u] >= lo && at[u] < hi;
         /* Out of range: look up a word that exists, and do not move it. */
-        pos[u] = pos0 + (is_mine[u] ? at : lo) * WORD;
+        at[u] = is_mine[u] ? at[u] : lo;
     }
-    where.template locate<UNIT, U, N> (pos, disp);
+    where.template locate<UNIT, WORD, U> (pos0, at, disp);
     for (int u = 0; u < U; u++) {
-        const int at = i + u * MPII_GPUDT_THREADS;
         if (!is_mine[u])
             continue;
         if (UNPACK) {
-            split::cut(gpudt_load<word_type>(packed + (uint32_t) (at * WORD)), &unit[u * N]);
+            split::cut(gpudt_load<word_type>(packed + (uint32_t) (at[u] * WORD)), &unit[u * N]);
         } else {
             for (int n = 0; n < N; n++)
                 unit[u * N + n] = gpudt_load<unit_type>(span.user + (uint64_t) disp[u * N + n]);
         }
     }
     for (int u = 0; u < U; u++) {
-        const int at = i + u * MPII_GPUDT_THREADS;
         if (!is_mine[u])
             continue;
         if (UNPACK) {
             for (int n = 0; n < N; n++)
                 gpudt_store<unit_type>(span.user + (uint64_t) disp[u * N + n], unit[u * N + n]);
         } else {
-            gpudt_store<word_type>(packed + (uint32_t) (at * WORD), split::join(&unit[u * N]));
+            gpudt_store<word_type>(packed + (uint32_t) (at[u] * WORD), split::join(&unit[u * N]));
         }
     }
 }

@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-/* The heap that grows by brk(2) and the stacks are the kernel's and the C library's to place: device
- * and managed memory is mapped elsewhere, for as long as the process lives. */
+/* The heap that grows by brk(2) and the stacks are the kernel's and the C library's to place:
+ * device and managed memory is mapped elsewhere as long as the process lives. */
 static MPL_atomic_uint64_t heap_start = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 
 static MPL_TLS uintptr_t stack_low;

@@ -197,8 +197,8 @@ static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side
     }
 }
 
-/* Get the state of a side's datatype, unless the side is contiguous, and with it the exact bounds: the
- * datatype object's own true_lb is wrong for some nests of resized types. */
+/* Get the state of a side's datatype, unless the side is contiguous, and with it the exact bounds:
+ * the datatype object's own true_lb is wrong for some nests of resized types. */
 static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -25,8 +25,7 @@ struct shape {
     uint64_t user;              /* rebased, base_displ added */
     uint64_t packed;            /* address of stream position 0 after rebasing */
     int64_t first, last;
-    int64_t user_align;         /* power of 2, at most 16, that divides every user address */
-    int word;                   /* widest word that suits both sides, 1 to 16 */
+    int unit;                   /* widest unit that suits both sides, 1 to 16 bytes */
 };
 
 static int64_t gcd(int64_t a, int64_t b)
@@ -152,8 +151,7 @@ static void shape_align(struct shape *s)
     if (lists)
         user = gcd(user, serial->displ_gcd);
     user = gcd(user, s->root_stride);
-    s->user_align = user;
-    s->word = (int) gcd(gcd(user, size), (int64_t) (s->packed % 16));
+    s->unit = (int) gcd(gcd(user, size), (int64_t) (s->packed % 16));
 }
 
 static void shape_make(struct shape *s, const struct MPII_Gpudt_plan_in *in,
@@ -167,33 +165,19 @@ static void shape_make(struct shape *s, const struct MPII_Gpudt_plan_in *in,
 
 /* ---------------------------------------------------------------- tiles and blocks */
 
-/* The word that a kernel would move: words of 2 bytes are no faster than the staged kernel. */
-static int kernel_word(const struct shape *s)
-{
-    return s->word >= 4 ? s->word : 1;
-}
-
-static int unroll_of(int word)
-{
-    return word == 16 ? MPII_GPUDT_UNROLL_16 : word == 8 ? MPII_GPUDT_UNROLL_8 :
-        word == 4 ? MPII_GPUDT_UNROLL_4 : 1;
-}
-
 /* Fill in the range in words of `word` bytes. */
 static void span_range(struct MPII_Gpudt_span *span, const struct shape *s, int word)
 {
-    int64_t end = s->last / word;
+    int64_t beyond = (int64_t) ((s->packed + (uint64_t) s->first) % (uint64_t) word);
 
     memset(span, 0, sizeof(*span));
     span->user = s->user;
     span->packed = s->packed;
     span->first = s->first;
     span->last = s->last;
-    span->word0 = ceil_div(s->first, word);
-    span->nwords = end > span->word0 ? end - span->word0 : 0;
-    span->lead = (int32_t) (((s->packed + (uint64_t) (span->word0 * word)) %
-                             MPII_GPUDT_LINE_SZ) / (uint64_t) word);
-    span->align = (int32_t) min_i64(s->user_align, 8);
+    span->pos0 = beyond > 0 ? s->first + word - beyond : s->first;
+    span->nwords = s->last > span->pos0 ? (s->last - span->pos0) / word : 0;
+    span->lead = (int32_t) ((s->packed + (uint64_t) span->pos0) % MPII_GPUDT_LINE_SZ) / word;
 }
 
 /* Share out tiles of `tile` words: blocks take neighbouring tiles where there are more tiles than
@@ -205,7 +189,7 @@ static unsigned span_share(struct MPII_Gpudt_span *span, const struct shape *s, 
     if (span->ntiles == 0 && span->nwords > 0)
         span->ntiles = ceil_div(span->lead + span->nwords, tile);
     if (s->in->max_blocks > 0)
-        max_blocks = s->in->max_blocks;
+        max_blocks = min_i64(max_blocks, s->in->max_blocks);
     span->tiles_per_block = (int32_t) ceil_div(span->ntiles, max_blocks);
     if (span->tiles_per_block == 0)
         span->tiles_per_block = 1;
@@ -213,22 +197,14 @@ static unsigned span_share(struct MPII_Gpudt_span *span, const struct shape *s, 
     return (unsigned) (blocks > 0 ? blocks : 1);        /* one for the ends */
 }
 
-/* Words of a tile for direct kernels: enough for `most` rounds of all threads, fewer while there
- * are too few tiles for all multiprocessors. */
-static int64_t direct_tile(const struct shape *s, int64_t nwords, int most)
+/* Words of a tile: enough for `most` rounds of all threads, fewer while there are too few tiles for
+ * all multiprocessors. */
+static int64_t tile_words(const struct shape *s, int64_t nwords, int most)
 {
     int64_t rounds = nwords / ((int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms);
 
     rounds = rounds < 1 ? 1 : rounds > most ? most : rounds;
     return rounds * MPII_GPUDT_THREADS;
-}
-
-static int64_t staged_tile(const struct shape *s, int64_t nbytes)
-{
-    int64_t tile = nbytes / ((int64_t) MPII_GPUDT_TILES_PER_SM * s->in->nsms);
-
-    tile -= tile % 1024;
-    return tile < 1024 ? 1024 : min_i64(tile, MPII_GPUDT_STAGE_SZ);
 }
 
 static int64_t max_blocks(const struct shape *s)
@@ -238,10 +214,12 @@ static int64_t max_blocks(const struct shape *s)
     return MPII_GPUDT_MAX_BLOCKS;
 }
 
-/* Index of the kernel for a word, from that of its family's first. */
-static int kernel_id(int family, const struct shape *s, int word)
+/* Index of the kernel for the shape's unit, from that of its family's first. */
+static int kernel_id(int family, const struct shape *s)
 {
-    int at = word == 1 ? 0 : word == 4 ? 1 : word == 8 ? 2 : 3;
+    int at = 0;
+    while (1 << at < s->unit)
+        at++;
     return family + 2 * at + s->in->unpack;
 }
 
@@ -293,17 +271,17 @@ static double copy2d_cost(const struct shape *s)
 
 /* ---------------------------------------------------------------- BOX */
 
-/* Levels as the kernels take them. A block longer than `word` bytes is the innermost one; word 0:
- * the leaf is no level. */
-static void levels_set(struct MPII_Gpudt_levels *levels, const struct shape *s, int word)
+/* Levels as the kernels take them. A block longer than `unit` bytes is the innermost one; unit 0: the
+ * leaf is no level. */
+static void levels_set(struct MPII_Gpudt_levels *levels, const struct shape *s, int unit)
 {
     struct MPII_Gpudt_level all[MPII_GPUDT_MAX_LEVELS + 1];
     int n = 0;
 
     memset(all, 0, sizeof(all));
-    if (word > 0 && s->leaf->size > word) {
-        all[0].count = s->leaf->size / word;
-        all[0].stride = word;
+    if (unit > 0 && s->leaf->size > unit) {
+        all[0].count = s->leaf->size / unit;
+        all[0].stride = unit;
         n = 1;
     }
     for (int k = 0; k < s->nlevels; k++)
@@ -319,47 +297,46 @@ static void levels_set(struct MPII_Gpudt_levels *levels, const struct shape *s, 
 
 static int box_applies(const struct shape *s)
 {
-    int word = kernel_word(s);
     return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK &&
-        s->nlevels + (word > 1 && s->leaf->size > word) <= MPII_GPUDT_MAX_LEVELS;
+        s->nlevels + (s->leaf->size > s->unit) <= MPII_GPUDT_MAX_LEVELS;
 }
 
 /* Whether positions and strides have 31 bits. */
-static int box_is_small(const struct shape *s, int word)
+static int box_is_small(const struct shape *s)
 {
     for (int k = 0; k < s->nlevels; k++) {
         if (s->level[k].stride != (int32_t) s->level[k].stride)
             return 0;
     }
-    return !s->in->wide && s->last / word < INT32_MAX - MPII_GPUDT_STAGE_SZ;
+    return !s->in->wide && s->last / s->unit <= INT32_MAX;
 }
 
 static void box_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_box *args = &plan->args.box;
-    int word = kernel_word(s);
-    int family = box_is_small(s, word) ? MPII_GPUDT_KERNEL__box32_1_PACK :
-        MPII_GPUDT_KERNEL__box64_1_PACK;
 
-    span_range(&args->span, s, word);
-    levels_set(&args->levels, s, word > 1 ? word : 0);
-    args->block = s->leaf->size;
-    args->pieces = ceil_div(s->leaf->size, 8);
-    MPII_Gpudt_divisor_set(&args->by_block, args->block);
-    MPII_Gpudt_divisor_set(&args->by_pieces, args->pieces);
-    plan->kernel = kernel_id(family, s, word);
+    span_range(&args->span, s, MPII_GPUDT_WORD_BOX(s->unit));
+    levels_set(&args->levels, s, s->unit);
+    plan->kernel = kernel_id(box_is_small(s) ? MPII_GPUDT_KERNEL__box32_1_PACK :
+                             MPII_GPUDT_KERNEL__box64_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            word == 1 ? staged_tile(s, args->span.nwords) :
-                            direct_tile(s, args->span.nwords, unroll_of(word)), max_blocks(s));
+    plan->grid = span_share(&args->span, s, tile_words(s, args->span.nwords,
+                                                       MPII_GPUDT_UNROLL_BOX(s->unit)),
+                            max_blocks(s));
+}
+
+/* Time to move the bytes if user memory is touched in pieces of `piece` bytes that are each alone
+ * in their sectors. */
+static double sector_cost(const struct shape *s, double piece)
+{
+    double waste = piece < MPII_GPUDT_SECTOR_SZ ? MPII_GPUDT_SECTOR_SZ / piece : 1;
+
+    return (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * (1 + waste) / 2;
 }
 
 static double box_cost(const struct shape *s)
 {
-    double bytes = (double) (s->last - s->first);
-    /* Alone in its sector of 32 bytes, a word costs what the sector does. */
-    double waste = s->leaf->size < 32 ? 32.0 / (double) s->leaf->size : 1;
-    return MPII_GPUDT_LAUNCH_NS + bytes * MPII_GPUDT_BYTE_NS * (1 + waste) / 2;
+    return MPII_GPUDT_LAUNCH_NS + sector_cost(s, (double) s->leaf->size);
 }
 
 /* ---------------------------------------------------------------- TURN */
@@ -373,7 +350,7 @@ static int turn_level(const struct shape *s)
         int64_t stride = s->level[k].stride;
         if (s->level[k].displ != 0)
             return 0;
-        if (k > 0 && (stride == s->word || stride == -s->word))
+        if (k > 0 && (stride == s->unit || stride == -s->unit))
             found = k;
     }
     return found;
@@ -392,8 +369,7 @@ static int64_t turn_count(const struct shape *s, int k)
 
 static int turn_applies(const struct shape *s)
 {
-    if (s->nlevels < 2 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK || s->word < 4 ||
-        s->leaf->size != s->word ||
+    if (s->nlevels < 2 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK || s->leaf->size != s->unit ||
         (s->level[0].stride > -MPII_GPUDT_TURN_STRIDE &&
          s->level[0].stride < MPII_GPUDT_TURN_STRIDE))
         return 0;
@@ -415,8 +391,8 @@ static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     int turned = turn_level(s);
     int64_t below = 1, tiles = 1;
 
-    span_range(&args->span, s, s->word);
-    levels_set(&args->levels, s, s->word);
+    span_range(&args->span, s, s->unit);
+    levels_set(&args->levels, s, s->unit);
     args->nothers = 0;
     args->pad = 0;
     for (int k = 0; k < s->nlevels; k++) {
@@ -442,8 +418,7 @@ static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
         below *= count;
     }
     args->span.ntiles = tiles;
-    plan->kernel = MPII_GPUDT_KERNEL__turn_4_PACK + s->in->unpack +
-        (s->word == 4 ? 0 : s->word == 8 ? 2 : 4);
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__turn_1_PACK, s);
     plan->args_sz = sizeof(*args);
     plan->grid = span_share(&args->span, s, MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE, max_blocks(s));
 }
@@ -451,12 +426,12 @@ static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 static double turn_cost(const struct shape *s)
 {
     int turned = turn_level(s);
-    double words = MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE;
+    double units = MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE;
     for (int k = 0; k < s->nlevels; k++) {
         int64_t count = turn_count(s, k);
-        words *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
+        units *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
     }
-    return MPII_GPUDT_LAUNCH_NS + words * s->word * MPII_GPUDT_TURN_BYTE_NS;
+    return MPII_GPUDT_LAUNCH_NS + units * s->unit * MPII_GPUDT_TURN_BYTE_NS;
 }
 
 /* ---------------------------------------------------------------- LIST */
@@ -472,15 +447,23 @@ static int list_applies(const struct shape *s)
     return s->nlevels >= 0 && list_is_runs(s->in->serial, s->leaf);
 }
 
+/* Words of a tile such that the window holds its runs even if they are much shorter than average. */
+static int64_t list_tile(const struct shape *s, int64_t nwords, int word)
+{
+    int64_t average = s->leaf->size / s->leaf->count;
+    int64_t tile = tile_words(s, nwords, MPII_GPUDT_LIST_ROUNDS);
+
+    while (tile > MPII_GPUDT_LINE_SZ / word &&
+           tile * word > average * (MPII_GPUDT_WINDOW - MPII_GPUDT_THREADS) * 2 / 3)
+        tile /= 2;
+    return tile;
+}
+
 static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;
-    int word = kernel_word(s);
-    /* Bytes of a tile in which the average run lets the window hold the tile's runs, twice over */
-    int64_t bytes = s->leaf->size / s->leaf->count * (MPII_GPUDT_WINDOW / 2);
-    int64_t tile;
 
-    span_range(&args->span, s, word);
+    span_range(&args->span, s, MPII_GPUDT_WORD_LIST(s->unit));
     levels_set(&args->levels, s, 0);
     args->nruns = s->leaf->count;
     args->unit = s->leaf->child_size;
@@ -490,22 +473,18 @@ static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     MPII_Gpudt_divisor_set(&args->by_nruns, args->nruns);
     args->prefix = s->in->lookaside + (uint64_t) s->leaf->lookaside;
     args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
-    if (word == 1) {
-        tile = staged_tile(s, args->span.nwords);
-        tile = min_i64(tile, bytes < 256 ? 256 : bytes - bytes % 128);
-    } else {
-        tile = direct_tile(s, args->span.nwords, MPII_GPUDT_UNROLL_LIST);
-    }
-    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s, word);
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, tile,
+    plan->grid = span_share(&args->span, s,
+                            list_tile(s, args->span.nwords, MPII_GPUDT_WORD_LIST(s->unit)),
                             min_i64(max_blocks(s),
                                     (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms));
 }
 
 static double list_cost(const struct shape *s)
 {
-    return MPII_GPUDT_LAUNCH_NS + (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * 2;
+    return MPII_GPUDT_LAUNCH_NS + MPII_GPUDT_LIST_FACTOR *
+        sector_cost(s, (double) s->leaf->size / (double) s->leaf->count);
 }
 
 /* ---------------------------------------------------------------- TREE */
@@ -551,10 +530,9 @@ static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
     struct MPII_Gpudt_args_tree *args = &plan->args.tree;
     const struct MPII_Gpudt_serial *serial = from->in->serial;
     struct shape copy = *from, *s = &copy;
-    int word = kernel_word(s);
 
     shape_unbase_list(s, s->root);
-    span_range(&args->span, s, word);
+    span_range(&args->span, s, MPII_GPUDT_WORD_TREE(s->unit));
     args->type_size = s->root->size;
     args->extent = s->root_stride;
     MPII_Gpudt_divisor_set(&args->by_type, args->type_size);
@@ -574,17 +552,20 @@ static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
     } else {
         args->nodes = s->in->nodes;
     }
-    plan->kernel = kernel_id(!s->in->wide && s->last < INT32_MAX - MPII_GPUDT_STAGE_SZ ?
+    plan->kernel = kernel_id(!s->in->wide && s->last <= INT32_MAX ?
                              MPII_GPUDT_KERNEL__tree32_1_PACK : MPII_GPUDT_KERNEL__tree64_1_PACK,
-                             s, word);
+                             s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, word == 1 ? staged_tile(s, args->span.nwords) :
-                            direct_tile(s, args->span.nwords, unroll_of(word)), max_blocks(s));
+    plan->grid = span_share(&args->span, s, tile_words(s, args->span.nwords,
+                                                       MPII_GPUDT_UNROLL_TREE(s->unit)),
+                            max_blocks(s));
 }
 
 static double tree_cost(const struct shape *s)
 {
-    return MPII_GPUDT_LAUNCH_NS + (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * 4;
+    double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
+
+    return MPII_GPUDT_LAUNCH_NS + MPII_GPUDT_TREE_FACTOR * sector_cost(s, piece > 1 ? piece : 1);
 }
 
 /* ---------------------------------------------------------------- the table */

@@ -111,11 +111,33 @@ const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op)
     return lead_rank(&op->src) >= lead_rank(&op->dst) ? &op->src : &op->dst;
 }
 
+/* The engine of the other side's memory, NULL if that is the lead's or if it is not device memory.
+ * Memory without a context of its own can be accessed from any context of its device. */
+static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_side *other,
+                             MPII_Gpudt_engine_t ** other_engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIR_Gpudt_ptr_t *ptr = &other->ptr;
+    MPII_Gpudt_ctx_t entered;
+
+    *other_engine = NULL;
+    if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
+        (ptr->device != op->engine->device || (ptr->ctx && ptr->ctx != op->engine->ctx))) {
+        mpi_errno = MPII_Gpudt_engine_enter(op->drv, ptr->device, ptr->ctx, other_engine, &entered);
+        MPIR_ERR_CHECK(mpi_errno);
+        MPII_Gpudt_ctx_leave(op->drv, &entered);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_route(MPIR_Gpudt_op * op)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *other_engine = NULL;
-    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    MPII_Gpudt_engine_t *other_engine;
     struct route r = {.op = op,.side = {&op->src, &op->dst},.area = MPII_GPUDT_AREA__DEVICE };
     struct MPII_Gpudt_side *lead, *other;
 
@@ -124,16 +146,8 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     lead = r.side[r.lead];
     other = r.side[r.other];
 
-    /* The engine of the other side's memory, if that is not the lead's. Memory without a context of
-     * its own can be accessed from any context of its device. */
-    if (other->ptr.mem == MPIR_GPUDT_MEM__DEVICE &&
-        (other->ptr.device != op->engine->device ||
-         (other->ptr.ctx != NULL && other->ptr.ctx != op->engine->ctx))) {
-        mpi_errno = MPII_Gpudt_engine_enter(op->drv, other->ptr.device, other->ptr.ctx,
-                                            &other_engine, &entered);
-        MPIR_ERR_CHECK(mpi_errno);
-        MPII_Gpudt_ctx_leave(op->drv, &entered);
-    }
+    mpi_errno = other_engine_find(op, other, &other_engine);
+    MPIR_ERR_CHECK(mpi_errno);
 
     op->is_direct = false;
     if (!lead->type && !other->type) {
@@ -279,8 +293,8 @@ static int areas_get(struct route *r)
     goto fn_exit;
 }
 
-/* Change the route to one that does without the kind of work area that was refused. Each change goes
- * down this list: pinned, device, heap; or device, pinned, heap. */
+/* Change the route to one that does without the kind of work area that was refused: down the list
+ * pinned, device, heap, or the list device, pinned, heap. */
 static void route_without(struct route *r, enum MPII_Gpudt_area_e refused)
 {
     MPIR_Gpudt_op *op = r->op;

@@ -139,11 +139,13 @@ static int struct_visit(const struct visit *v, const struct MPII_Gpudt_record *r
 static int node_visit(const struct visit *v, const struct MPII_Gpudt_record *rec, int64_t displ,
                       int64_t first, int64_t last)
 {
+    const struct MPII_Gpudt_record *child = v->serial->records + rec->child;
+
     switch (rec->kind) {
         case MPII_GPUDT_KIND__BLOCK:
             return v->fn(v->arg, displ + first, last - first, 1, 0);
         case MPII_GPUDT_KIND__VECTOR:
-            return stride_visit(v, v->serial->records + rec->child, rec->stride, displ, first, last);
+            return stride_visit(v, child, rec->stride, displ, first, last);
         case MPII_GPUDT_KIND__BLKINDEXED:
             return blkindexed_visit(v, rec, displ, first, last);
         case MPII_GPUDT_KIND__INDEXED:

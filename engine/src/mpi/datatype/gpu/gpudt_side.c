@@ -110,7 +110,7 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
     return mpi_errno;
 }
 
-/* Pinned memory from low to high must be mapped as a whole. A program may register part of an array. */
+/* Whether pinned memory is mapped from low to high: a program may register part of an array. */
 static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;

@@ -50,6 +50,9 @@
 /* Cost model: nanoseconds. */
 #define MPII_GPUDT_LAUNCH_NS       7600.0
 #define MPII_GPUDT_BYTE_NS         0.0005
+#define MPII_GPUDT_SECTOR_SZ       32.0 /* bytes */
+#define MPII_GPUDT_LIST_FACTOR     1.5
+#define MPII_GPUDT_TREE_FACTOR     3.0
 #define MPII_GPUDT_TURN_BYTE_NS    0.0006
 #define MPII_GPUDT_TURN_STRIDE     64   /* bytes; below, a box's loads share sectors anyway */
 #define MPII_GPUDT_COPY2D_PITCH    0x7fffffff   /* bytes; the driver's largest pitch */

@@ -20,8 +20,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        The way to move data that is to be taken wherever it applies. Every one gives the same bytes;
-        where it does not apply, tree is taken.
+        The way to move data that is to be taken wherever it applies. Every one gives the same
+        bytes; where it does not apply, tree is taken.
         auto   - Choose by estimated time
         copy1d - The driver's copy, for contiguous data
         copy2d - The driver's 2-D copy, for rows at one pitch
