@@ -7,7 +7,7 @@
 # usage: ./setup.sh demo|check [configure options]
 #
 #   demo   gets what is missing, builds, installs to ./install and runs the halo exchange example
-#   check  gets what is missing, builds (for ch3:nemesis and ch3:sock) and runs all tests
+#   check  gets what is missing, builds and runs all tests
 #
 # Output of the steps goes to ./log; a step that fails names its file there.
 
@@ -130,9 +130,6 @@ check() {
     passed=0 failed=0
     build nemesis "$@"
     check_build nemesis
-    # the other device, and with it what a machine without CUDA, hwloc and Fortran builds
-    build sock --with-device=ch3:sock --with-cuda=no --with-hwloc=embedded --disable-fortran "$@"
-    check_build sock
     echo "$passed passed, $failed failed"
     test "$failed" -eq 0
 }
