@@ -69,6 +69,21 @@ AC_MSG_RESULT([${gpudt_fflags:-no}])
 AC_LANG_POP([Fortran])
 ])
 
+dnl GPUDT_CHECK_ALIGN - may the library's code be aligned? The loops that pack datatypes on the CPU are
+dnl a few instructions long: where in a cache line the linker happens to put them changes their speed
+dnl by up to a half, and any function added to the library moves them. Sets gpudt_align.
+AC_DEFUN([GPUDT_CHECK_ALIGN],[
+gpudt_align="-falign-functions=64 -falign-loops=32"
+AC_MSG_CHECKING([whether $CC takes $gpudt_align])
+gpudt_saved=$CFLAGS
+CFLAGS="$CFLAGS -Werror $gpudt_align"
+AC_COMPILE_IFELSE([AC_LANG_PROGRAM([],[])],[AC_MSG_RESULT([yes])],[
+    AC_MSG_RESULT([no])
+    gpudt_align=
+])
+CFLAGS=$gpudt_saved
+])
+
 dnl GPUDT_CHECK_CUDA - nvcc, its version, and the architectures that it can make code for, from
 dnl sm_75 up. Sets NVCC (empty: no kernels), gpudt_cuda_dir, gpudt_cuda_version, gpudt_cuda_archs.
 AC_DEFUN([GPUDT_CHECK_CUDA],[

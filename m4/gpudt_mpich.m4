@@ -29,7 +29,7 @@ do
         --with-mpich-source=*|--with-cuda=*|--with-cuda|--without-cuda|--with-device=*) ;;
         --disable-option-checking|--srcdir=*|--cache-file=*|--no-create|--no-recursion) ;;
         --enable-fortran|--enable-fortran=*|--disable-fortran) ;;
-        NVCC=*|FFLAGS=*|FCFLAGS=*|--with-custom-version-string=*) ;;
+        NVCC=*|FFLAGS=*|FCFLAGS=*|MPICHLIB_CFLAGS=*|--with-custom-version-string=*) ;;
         *) gpudt_args="$gpudt_args `gpudt_quote "$gpudt_arg"`" ;;
     esac
 done
@@ -37,12 +37,13 @@ gpudt_args="'--with-device=$gpudt_device' --with-datatype-engine=dataloop --with
 gpudt_args="$gpudt_args `gpudt_quote "--with-custom-version-string=$PACKAGE_NAME $PACKAGE_VERSION${with_custom_version_string:+, $with_custom_version_string}"`"
 AS_IF([test -z "$enable_yield"],[gpudt_args="$gpudt_args --enable-yield=sched_yield"])
 AS_IF([test -n "$enable_fortran"],[gpudt_args="$gpudt_args '--enable-fortran=$enable_fortran'"])
+# the later of two flags counts, so the user's are last
 gpudt_add_flags() {
-    gpudt_val="$[]2${2:+ }$gpudt_fflags"
-    AS_IF([test -n "$gpudt_val"],[gpudt_args="$gpudt_args `gpudt_quote "$[]1=$gpudt_val"`"])
+    AS_IF([test -n "$[]2$[]3"],[gpudt_args="$gpudt_args `gpudt_quote "$[]1=$[]2${2:+ }$[]3"`"])
 }
-gpudt_add_flags FFLAGS "$gpudt_user_fflags"
-gpudt_add_flags FCFLAGS "$gpudt_user_fcflags"
+gpudt_add_flags FFLAGS "$gpudt_fflags" "$gpudt_user_fflags"
+gpudt_add_flags FCFLAGS "$gpudt_fflags" "$gpudt_user_fcflags"
+gpudt_add_flags MPICHLIB_CFLAGS "$gpudt_align" "$gpudt_user_mpichlib_cflags"
 AS_IF([test -n "$NVCC"],[
     gpudt_args="$gpudt_args `gpudt_quote "GPUDT_NVCC=$NVCC"` `gpudt_quote "GPUDT_CUDA_DIR=$gpudt_cuda_dir"`"
     gpudt_args="$gpudt_args 'GPUDT_CUDA_VERSION=$gpudt_cuda_version' 'GPUDT_CUDA_ARCHS=$gpudt_cuda_archs'"
