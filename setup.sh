@@ -126,10 +126,13 @@ check_build() {
     failed=$((failed + ${counts#* }))
 }
 
+# The second build is also the one without CUDA, Fortran and the system's hwloc.
 check() {
     passed=0 failed=0
     build nemesis "$@"
     check_build nemesis
+    build sock "$@" --with-device=ch3:sock --with-cuda=no --with-hwloc=embedded --disable-fortran
+    check_build sock
     echo "$passed passed, $failed failed"
     test "$failed" -eq 0
 }
