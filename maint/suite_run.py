@@ -219,7 +219,8 @@ class Runner:
             file.writelines(test.line + "\n" for test in unit.tests)
         with open(tap, "w", encoding="utf-8"):
             pass
-        mark = f"{self.mark}-{unit.file_stem}"
+        # the end keeps the marks of pt2pt and pt2pt.dtp apart, which run at the same time
+        mark = f"{self.mark}-{unit.file_stem}:"
         command = [os.path.join(self.args.tests, "runtests"), f"-srcdir={self.args.source}",
                    f"-tests={list_file}", f"-testdirs={unit.folder}", f"-tapfile={tap}",
                    f"-mpiexec={self.args.prefix}/bin/mpiexec"]
