@@ -43,7 +43,15 @@ void MPIDU_yield(void)
 {
 }
 
+void MPIDU_yield_polling(void)
+{
+}
+
 #else
+
+/* A turn of the progress engine's loop takes about a microsecond, a sleep some tens of them: few
+ * enough turns that a process whose turn it is not soon gives way */
+#define POLLS_BEFORE_SLEEP 50
 
 static bool sleep_wanted(void)
 {
@@ -64,6 +72,21 @@ void MPIDU_yield(void)
         nanosleep(&moment, NULL);
     } else {
         MPL_sched_yield();
+    }
+}
+
+void MPIDU_yield_polling(void)
+{
+    static int n_polls = 0;
+    int enough = sleep_wanted() ? MPL_MIN(MPIR_CVAR_POLLS_BEFORE_YIELD, POLLS_BEFORE_SLEEP) :
+        MPIR_CVAR_POLLS_BEFORE_YIELD;
+
+    /* With threads the loop lets the others have its lock, and must not sleep while it has it */
+    if (enough == 0 || MPIR_IS_THREADED)
+        return;
+    if (++n_polls >= enough) {
+        n_polls = 0;
+        MPIDU_yield();
     }
 }
 

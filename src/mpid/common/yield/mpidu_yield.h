@@ -15,4 +15,9 @@
  * with --enable-yield=nothing never yields. */
 void MPIDU_yield(void);
 
+/* The same for the progress engine's loop, each turn of which also looks after work of this process,
+ * such as the schedules of nonblocking collectives: call it in every turn, it yields in some of them.
+ * The caller holds the progress engine's lock. */
+void MPIDU_yield_polling(void);
+
 #endif /* MPIDU_YIELD_H_INCLUDED */
