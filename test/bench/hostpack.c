@@ -172,6 +172,9 @@ struct job {
     unsigned char *packed;
 };
 
+/* Far from the data's first bytes within a page, at a line's start. */
+#define PACKED_SKEW 2112
+
 static int job_init(struct job *job, make_fn make, int bytes)
 {
     MPI_Aint lb, extent, true_lb, true_extent;
@@ -183,15 +186,15 @@ static int job_init(struct job *job, make_fn make, int bytes)
     MPI_Type_size(job->type, &job->bytes);
     job->bytes *= job->count;
     job->span = (int) (extent * (job->count - 1) + true_lb + true_extent);
-    job->data = malloc((size_t) job->span);
-    job->packed = malloc((size_t) job->bytes);
+    job->data = bench_alloc((size_t) job->span, 0);
+    job->packed = bench_alloc((size_t) job->bytes, PACKED_SKEW);
     return job->data && job->packed;
 }
 
 static void job_free(struct job *job)
 {
-    free(job->data);
-    free(job->packed);
+    bench_free(job->data, 0);
+    bench_free(job->packed, PACKED_SKEW);
     MPI_Type_free(&job->type);
 }
 

@@ -173,7 +173,7 @@ int main(int argc, char *argv[])
         return 2;
     }
 
-    buffer = malloc(2 * (size_t) opt.max_bytes + 2 * GUARD_BYTES);
+    buffer = bench_alloc(2 * (size_t) opt.max_bytes + 2 * GUARD_BYTES, 0);
     seconds = malloc((size_t) opt.repetitions * sizeof(double));
     have = buffer && seconds;
     MPI_Allreduce(MPI_IN_PLACE, &have, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
@@ -187,7 +187,7 @@ int main(int argc, char *argv[])
         fprintf(stderr, "pingpong: no memory for messages of %d bytes\n", opt.max_bytes);
     }
     free(seconds);
-    free(buffer);
+    bench_free(buffer, 0);
     MPI_Finalize();
     return !have ? 2 : right ? 0 : 1;
 }
