@@ -6,36 +6,25 @@
  * the blocks, and times them beside kernels written by hand and the driver's copies. Must not know
  * the engine's driver table: it calls the driver itself.
  *
- *   bench_kernels check [seed [rounds]] VARIANT...
+ *   bench_kernels check SEED ROUNDS VARIANT...
  *   bench_kernels time BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
+ *   bench_kernels choice BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
+ *   bench_kernels middle BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
  *
- * A VARIANT is a file with a compiled gpudt_kernels.cu; `time` takes ref_kernels.cu from ref.cubin
- * beside the first of them. Output of `time` is CSV, microseconds, medians of the whole call.
+ * `choice` is `time` without the strategies that the plan would not choose. `middle` compares a
+ * piece of 1 MiB from the middle of a message with a message of 1 MiB. A VARIANT is a file with a
+ * compiled gpudt_kernels.cu; `time` and `choice` take ref_kernels.cu from ref.cubin beside the
+ * first of them. Output is CSV, microseconds, medians of the whole call.
  */
 
-#include <cuda.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "gpudt_plan.h"
-#include "layouts.h"
-#include "ref_args.h"
-
-#define CU(call_)                                                                       \
-    do {                                                                                \
-        CUresult res_ = (call_);                                                        \
-        if (res_ != CUDA_SUCCESS) {                                                     \
-            const char *text_ = "?";                                                    \
-            cuGetErrorString(res_, &text_);                                             \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call_, text_);      \
-            exit(1);                                                                    \
-        }                                                                               \
-    } while (0)
+#include "refs.h"
 
 static CUstream stream;
 static int nsms;
+static int only_choice;         /* time what the plan chooses, and no other strategy */
 
 struct variant {
     const char *name;
@@ -43,42 +32,10 @@ struct variant {
     CUfunction function[MPII_GPUDT_NKERNELS];
 };
 
-static void *get_memory(size_t bytes)
-{
-    void *memory = malloc(bytes + 8);
-    if (memory == NULL) {
-        fprintf(stderr, "out of memory\n");
-        exit(1);
-    }
-    return memory;
-}
-
-static CUmodule load_module(const char *path)
-{
-    CUmodule module;
-    FILE *file = fopen(path, "rb");
-    if (file == NULL) {
-        perror(path);
-        exit(1);
-    }
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    char *image = get_memory((size_t) size);
-    rewind(file);
-    if (fread(image, 1, (size_t) size, file) != (size_t) size) {
-        perror(path);
-        exit(1);
-    }
-    fclose(file);
-    CU(cuModuleLoadData(&module, image));
-    free(image);
-    return module;
-}
-
 static void load_variant(struct variant *v, const char *path)
 {
     v->name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-    v->module = load_module(path);
+    v->module = bench_load_module(path);
     for (int i = 0; i < MPII_GPUDT_NKERNELS; i++)
         CU(cuModuleGetFunction(&v->function[i], v->module, MPII_Gpudt_plan_kernel_name(i)));
 }
@@ -132,6 +89,7 @@ static void upload_layout(const struct layout *l, struct upload *up)
         CU(cuMemAlloc(&up->lookaside, (size_t) l->serial.lookaside_sz));
         CU(cuMemcpyHtoD(up->lookaside, l->serial.lookaside, (size_t) l->serial.lookaside_sz));
     }
+    CU(cuCtxSynchronize());
 }
 
 static void free_upload(struct upload *up)
@@ -257,6 +215,8 @@ static int64_t check_once(const struct variant *v, const struct layout *l, const
 
     CU(cuMemcpyHtoD(im->user_dev, im->user, (size_t) im->user_sz));
     CU(cuMemcpyHtoD(packed_dev, im->packed, (size_t) im->packed_sz));
+    /* The copies may still be on their way from the driver's own buffer. */
+    CU(cuCtxSynchronize());
     MPII_Gpudt_plan_make(&in, &plan);
     if (plan.strategy == MPII_GPUDT_STRATEGY__COPY2D)
         return 0;       /* the driver's own work */
@@ -312,9 +272,9 @@ static int check_layout(const struct variant *v, int which, int64_t bytes, int r
     upload_layout(&l, &up);
     im.user_sz = l.high - l.low + 2 * GUARD + 256;
     im.packed_sz = l.size + 2 * GUARD + 256;
-    im.user = get_memory((size_t) im.user_sz);
-    im.packed = get_memory((size_t) im.packed_sz);
-    im.seen = get_memory((size_t) (im.user_sz > im.packed_sz ? im.user_sz : im.packed_sz));
+    im.user = bench_memory((size_t) im.user_sz);
+    im.packed = bench_memory((size_t) im.packed_sz);
+    im.seen = bench_memory((size_t) (im.user_sz > im.packed_sz ? im.user_sz : im.packed_sz));
     random_bytes(im.user, im.user_sz);
     random_bytes(im.packed, im.packed_sz);
     CU(cuMemAlloc(&im.user_dev, (size_t) im.user_sz));
@@ -354,188 +314,19 @@ static int check(int nvariants, struct variant *v, unsigned long long seed, int 
 
 /* ---------------------------------------------------------------- time */
 
-#define MAX_RUNS 60
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double) t.tv_sec * 1e6 + (double) t.tv_nsec * 1e-3;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *) a, y = *(const double *) b;
-    return x < y ? -1 : x > y;
-}
-
-/* Anything that can be timed. */
+/* A plan as it is carried out. */
 struct work {
-    const struct variant *variant;      /* with plan, or NULL */
+    const struct variant *variant;
     struct MPII_Gpudt_plan *plan;
-    CUfunction function;        /* else: with args and grid, or a copy if NULL */
-    struct ref_args args;
-    unsigned grid;
-    CUdeviceptr to, from;
-    size_t bytes;
     int unpack;
 };
 
-static void work_start(struct work *w)
+static void work_once(void *state)
 {
-    if (w->plan != NULL) {
-        carry_out(w->variant, w->plan, w->unpack);
-    } else if (w->function != NULL) {
-        void *params[1] = { &w->args };
-        CU(cuLaunchKernel(w->function, w->grid, 1, 1, 256, 1, 1, 0, stream, params, NULL));
-    } else {
-        CU(cuMemcpyAsync(w->to, w->from, w->bytes, stream));
-    }
-}
+    struct work *w = state;
 
-static double time_work(struct work *w)
-{
-    double run[MAX_RUNS], begin = now_us();
-    int n = 0;
-
-    for (int i = 0; i < 3; i++) {
-        work_start(w);
-        CU(cuStreamSynchronize(stream));
-    }
-    while (n < MAX_RUNS && (n < 9 || now_us() - begin < 12000)) {
-        double t = now_us();
-        work_start(w);
-        CU(cuStreamSynchronize(stream));
-        run[n++] = now_us() - t;
-    }
-    qsort(run, (size_t) n, sizeof(run[0]), compare_doubles);
-    return run[n / 2];
-}
-
-/* Kernels written by hand for a layout: name without _pack, bytes a thread moves (0: aux0's blocks,
- * a warp each; -1: n rows; -2: squares of n x n; -3: n structs, 512 a block; -4: turn3d). */
-static const struct ref {
-    const char *layout, *kernel;
-    int word, unroll;
-} refs[] = {
-    {"contiguous", "contiguous", 16, 1},
-    {"vector_8_16", "vector_8_16", 8, 0}, {"vector_8_64", "vector_8_64", 8, 0},
-    {"vector_8_512", "vector_8_512", 8, 0}, {"vector_8_4096", "vector_8_4096", 8, 0},
-    {"vector_128_512", "vector_128_512", 16, 0}, {"vector_1k_4k", "vector_1k_4k", 16, 0},
-    {"vector_4_8", "vector_4_8", 4, 0}, {"vector_16_64", "vector_16_64", 16, 0},
-    {"sub4d", "sub4d", 16, 0}, {"vecvec", "vecvec", 8, 0}, {"cyclic", "cyclic", 16, 0},
-    {"transpose", "transpose_8", -2, 1}, {"transpose_4", "transpose_4", -2, 1},
-    {"turn3d", "turn3d", -4, 1},
-    {"indexed_8", "indexed_8", 8, 0}, {"indexed_128", "indexed_128", 8, 0},
-    {"indexed_12", "indexed_12", 4, 0},
-    {"random_8_248", "map_8", 8, 0}, {"random_8_248", "warps_8", -5, 1},
-    {"random_1_31", "map_1", 1, 0}, {"random_1_31", "warps_1", -5, 1},
-    {"triangle", "triangle", -1, 1}, {"triangle", "map_8", 8, 0},
-    {"struct17", "struct17", 1, 0}, {"struct17", "stage_17_24", -3, 1},
-    {"struct17_48", "struct17_48", 1, 0}, {"struct17_48", "stage_17_48", -3, 1},
-    {"bytes_3_4", "bytes_3_4", 1, 0}, {"bytes_3_4", "stage_3_4", -3, 1},
-    {"bytes_3_5", "bytes_3_5", 1, 0}, {"bytes_3_5", "stage_3_5", -3, 1},
-    {"half_2_4", "half_2_4", 2, 0}, {"half_2_4", "stage_2_4", -3, 1},
-    {"aos20_8", "aos20_8", 8, 0}, {"aos20_4", "aos20_4", 4, 0}, {"aos20_1", "aos20_1", 1, 0},
-    {"struct3", "struct3", 8, 0}, {"struct3_4", "struct3_4", 4, 0},
-    {"particles", "particles", 1, 0}, {"particles", "stage_17_24", -6, 1},
-};
-
-/* What the kernels written by hand read beside the data. */
-struct aux {
-    int64_t nblocks, at, unit, nwords;
-    int64_t *displ, *prefix;
-    uint32_t *map;
-};
-
-static void aux_count(void *state, int64_t displ, int64_t len)
-{
-    struct aux *aux = state;
-    (void) displ;
-    aux->nblocks++;
-    aux->at += len;
-}
-
-static void aux_block(void *state, int64_t displ, int64_t len)
-{
-    struct aux *aux = state;
-    aux->displ[aux->nblocks] = displ;
-    aux->prefix[aux->nblocks] = aux->at;
-    aux->nblocks++;
-    aux->at += len;
-    aux->prefix[aux->nblocks] = aux->at;
-    for (int64_t i = 0; aux->map != NULL && i < len; i += aux->unit) {
-        if (aux->nwords < aux->at / aux->unit)
-            aux->map[aux->nwords++] = (uint32_t) ((displ + i) / aux->unit);
-    }
-}
-
-static void make_aux(const struct layout *l, struct ref_args *args, int64_t * nblocks)
-{
-    struct aux aux;
-    int is_map = strncmp(l->name, "random", 6) == 0 || strncmp(l->name, "aos", 3) == 0 ||
-        strcmp(l->name, "triangle") == 0;
-    int is_list = is_map || strncmp(l->name, "indexed", 7) == 0 || strcmp(l->name, "particles") == 0;
-
-    args->aux0 = args->aux1 = NULL;
-    *nblocks = 0;
-    if (!is_list)
-        return;
-    memset(&aux, 0, sizeof(aux));
-    l->blocks(l, aux_count, &aux);
-    *nblocks = aux.nblocks;
-    aux.unit = l->serial.block_gcd;
-    aux.displ = get_memory(16 * (size_t) aux.nblocks + 8);
-    aux.prefix = aux.displ + aux.nblocks;
-    aux.map = is_map ? get_memory(4 * (size_t) (l->size / aux.unit)) : NULL;
-    aux.nblocks = aux.at = 0;
-    l->blocks(l, aux_block, &aux);
-    CUdeviceptr at;
-    CU(cuMemAlloc(&at, 16 * (size_t) aux.nblocks + 8));
-    CU(cuMemcpyHtoD(at, aux.displ, 16 * (size_t) aux.nblocks + 8));
-    args->aux0 = (void *) at;
-    if (is_map) {
-        CU(cuMemAlloc(&at, 4 * (size_t) aux.nwords));
-        CU(cuMemcpyHtoD(at, aux.map, 4 * (size_t) aux.nwords));
-        args->aux1 = (void *) at;
-    }
-    free(aux.displ);
-    free(aux.map);
-}
-
-/* Fill in how much a kernel by hand has to do. Returns 0 if it does not suit the size. */
-static int set_ref(const struct ref *r, const struct layout *l, int64_t nblocks, int unroll,
-                   struct work *w)
-{
-    const int64_t side = (l->n + 31) / 32;
-    int64_t blocks;
-
-    w->args.n = l->n;
-    w->args.work = 0;
-    if (r->word > 0) {
-        w->args.work = l->size / r->word;
-        blocks = (w->args.work + 256 * unroll - 1) / (256 * unroll);
-        if (strcmp(l->name, "sub4d") == 0 && l->param[0] != 32)
-            return 0;
-    } else if (r->word == -1) {
-        w->args.n = l->nblocks;
-        blocks = l->nblocks;
-    } else if (r->word == -2) {
-        blocks = side * side;
-    } else if (r->word == -3) {
-        w->args.aux0 = NULL;
-        blocks = (l->n + 511) / 512;
-    } else if (r->word == -4) {
-        blocks = side * 96;
-    } else if (r->word == -6) {
-        w->args.n = nblocks;
-        blocks = (nblocks + 511) / 512;
-    } else {
-        w->args.work = nblocks;
-        blocks = (nblocks + 7) / 8;
-    }
-    w->grid = (unsigned) blocks;
-    return blocks > 0;
+    carry_out(w->variant, w->plan, w->unpack);
+    CU(cuStreamSynchronize(stream));
 }
 
 struct bench {
@@ -544,71 +335,26 @@ struct bench {
     size_t user_sz, packed_sz;
 };
 
-static void run_ref(struct bench *b, const char *name, char *user, char *packed, int64_t work,
-                    int64_t n, void *aux0)
-{
-    struct ref_args args = { user, packed, work, n, aux0, NULL };
-    void *params[1] = { &args };
-    CUfunction function;
-    CU(cuModuleGetFunction(&function, b->ref, name));
-    CU(cuLaunchKernel(function, 132 * 8, 1, 1, 256, 1, 1, 0, stream, params, NULL));
-    CU(cuStreamSynchronize(stream));
-}
-
 static int64_t count_different(struct bench *b, CUdeviceptr x, CUdeviceptr y, int64_t n)
 {
+    struct ref_args args = { (char *) x, (char *) y, n, 0, (void *) b->count, NULL };
     int64_t found = 0;
+
     CU(cuMemcpyHtoD(b->count, &found, 8));
-    run_ref(b, "differ", (char *) x, (char *) y, n, 0, (void *) b->count);
+    CU(cuCtxSynchronize());
+    refs_run(b->ref, stream, "differ", &args);
     CU(cuMemcpyDtoH(&found, b->count, 8));
     return found;
-}
-
-/* Fastest of the kernels by hand. Leaves its packed bytes in `other`. */
-static double time_refs(struct bench *b, const struct layout *l, struct ref_args *aux,
-                        int64_t nblocks, struct work *model, const char **name)
-{
-    static char best_name[64];
-    double best = -1;
-
-    *name = "none";
-    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
-        for (int unroll = 1; unroll <= 4; unroll += 3) {
-            struct work w = *model;
-            char kernel[96];
-            if (strcmp(refs[i].layout, l->name) != 0 || (refs[i].unroll == 1 && unroll == 4))
-                continue;
-            w.args.aux0 = aux->aux0;
-            w.args.aux1 = aux->aux1;
-            if (!set_ref(&refs[i], l, nblocks, unroll, &w))
-                continue;
-            if (refs[i].unroll == 1)
-                snprintf(kernel, sizeof(kernel), "%s_%s", refs[i].kernel,
-                         model->unpack ? "unpack" : "pack");
-            else
-                snprintf(kernel, sizeof(kernel), "%s_u%d_%s", refs[i].kernel, unroll,
-                         model->unpack ? "unpack" : "pack");
-            CU(cuModuleGetFunction(&w.function, b->ref, kernel));
-            double t = time_work(&w);
-            if (best < 0 || t < best) {
-                best = t;
-                snprintf(best_name, sizeof(best_name), "%s_u%d", refs[i].kernel, unroll);
-                *name = best_name;
-            }
-        }
-    }
-    return best;
 }
 
 /* One layout, size, place and direction: the yardsticks once, then a row for each variant and for
  * each strategy that applies. */
 static int time_case(struct bench *b, const struct layout *l, const struct upload *up,
-                     struct ref_args *aux, int64_t nblocks, int host, int unpack, int nvariants,
+                     const struct refs_aux *aux, int host, int unpack, int nvariants,
                      struct variant *v, double empty)
 {
     struct MPII_Gpudt_plan_in in;
     struct MPII_Gpudt_plan plan;
-    struct work w;
     const char *ref_name;
     const CUdeviceptr packed = host ? b->packed_host : b->packed;
     const CUdeviceptr user = b->user - (CUdeviceptr) l->low;
@@ -620,38 +366,31 @@ static int time_case(struct bench *b, const struct layout *l, const struct uploa
     in.unpack = unpack;
     in.packed_place = host ? MPII_GPUDT_PLACE__HOST : MPII_GPUDT_PLACE__DEVICE;
 
-    memset(&w, 0, sizeof(w));
-    w.unpack = unpack;
-    w.bytes = (size_t) l->size;
-    w.to = unpack ? b->other : packed;
-    w.from = unpack ? packed : b->other;
-    double copy = time_work(&w);
-
-    w.args.user = (char *) user;
-    w.args.packed = (char *) packed;
-    run_ref(b, "fill", (char *) b->user, NULL, (l->high - l->low) / 8, 1, NULL);
-    double ref = time_refs(b, l, aux, nblocks, &w, &ref_name);
-    memset(&w.args, 0, sizeof(w.args));
+    double copy = refs_time_copy(stream, unpack ? b->other : packed, unpack ? packed : b->other,
+                                 (size_t) l->size);
+    struct ref_args fill = { (char *) b->user, NULL, (l->high - l->low) / 8, 1, NULL, NULL };
+    refs_run(b->ref, stream, "fill", &fill);
+    double ref = refs_time(b->ref, stream, l, aux, user, packed, unpack, &ref_name);
     int have_ref = ref >= 0 && !unpack && !host;
     if (have_ref)
         CU(cuMemcpyDtoD(b->other, packed, (size_t) l->size));
 
     for (int n = 0; n < nvariants; n++) {
         unsigned done = 0;
-        for (int s = -1; s < MPII_GPUDT_NSTRATEGIES; s++) {
+        for (int s = -1; s < (only_choice ? 0 : MPII_GPUDT_NSTRATEGIES); s++) {
             /* First the plan's own choice, then every other by force */
             in.allowed = s < 0 ? MPII_GPUDT_ALLOW_ALL : 1u << s;
             MPII_Gpudt_plan_make(&in, &plan);
             if (done & 1u << plan.strategy)
                 continue;
             done |= 1u << plan.strategy;
-            w.variant = &v[n];
-            w.plan = &plan;
+            struct work w = { &v[n], &plan, unpack };
             if (have_ref)
                 CU(cuMemsetD8(packed, 0x5a, (size_t) l->size));
+            CU(cuCtxSynchronize());
             if (plan.strategy == MPII_GPUDT_STRATEGY__COPY2D && plan.copy.rows > 20000000)
                 continue;
-            double t = time_work(&w);
+            double t = bench_median(work_once, &w);
             if (have_ref) {
                 int64_t bad = count_different(b, packed, b->other, l->size);
                 if (bad > 0)
@@ -674,9 +413,7 @@ static int time_layout(struct bench *b, int which, int64_t bytes, int nvariants,
 {
     struct layout l;
     struct upload up;
-    struct ref_args aux;
-    struct work w;
-    int64_t nblocks;
+    struct refs_aux aux;
     int failed = 0;
 
     layout_make(which, bytes, &l);
@@ -686,21 +423,70 @@ static int time_layout(struct bench *b, int which, int64_t bytes, int nvariants,
         return 0;
     }
     upload_layout(&l, &up);
-    make_aux(&l, &aux, &nblocks);
-    memset(&w, 0, sizeof(w));
-    CU(cuModuleGetFunction(&w.function, b->ref, "empty"));
-    w.grid = 1;
-    double empty = time_work(&w);
+    refs_aux_make(&l, &aux);
+    double empty = refs_time_empty(b->ref, stream);
     for (int host = 0; host < 2; host++)
         for (int unpack = 0; unpack < 2; unpack++)
-            failed += time_case(b, &l, &up, &aux, nblocks, host, unpack, nvariants, v, empty);
-    if (aux.aux0 != NULL)
-        CU(cuMemFree((CUdeviceptr) aux.aux0));
-    if (aux.aux1 != NULL)
-        CU(cuMemFree((CUdeviceptr) aux.aux1));
+            failed += time_case(b, &l, &up, &aux, host, unpack, nvariants, v, empty);
+    refs_aux_free(&aux);
     free_upload(&up);
     layout_free(&l);
     return failed;
+}
+
+/* Median time of the plan's choice for part of a layout. */
+static double time_part(struct bench *b, const struct layout *l, struct variant *v, int host,
+                        int unpack, int64_t first, int64_t last, const char **strategy)
+{
+    struct MPII_Gpudt_plan_in in;
+    struct MPII_Gpudt_plan plan;
+    struct upload up;
+
+    upload_layout(l, &up);
+    plan_in_set(&in, l, &up);
+    in.user = b->user - (CUdeviceptr) l->low;
+    in.packed = host ? b->packed_host : b->packed;
+    in.packed_place = host ? MPII_GPUDT_PLACE__HOST : MPII_GPUDT_PLACE__DEVICE;
+    in.unpack = unpack;
+    in.first = first;
+    in.last = last;
+    MPII_Gpudt_plan_make(&in, &plan);
+    struct work w = { v, &plan, unpack };
+    double t = bench_median(work_once, &w);
+    *strategy = MPII_Gpudt_plan_strategy_name(plan.strategy);
+    free_upload(&up);
+    return t;
+}
+
+static int time_middle(struct bench *b, int which, int64_t bytes, int nvariants, struct variant *v)
+{
+    const int64_t piece = 1 << 20;
+    struct layout large, small;
+
+    layout_make(which, bytes, &large);
+    layout_make(which, piece, &small);
+    if ((size_t) (large.high - large.low) > b->user_sz || large.size < 4 * piece) {
+        printf("# %s does not fit\n", large.name);
+    } else {
+        const int64_t last = small.size < piece ? small.size : piece;
+        const int64_t first = large.size / 2 / 128 * 128;
+        for (int n = 0; n < nvariants; n++) {
+            for (int i = 0; i < 4; i++) {
+                const char *strategy, *whole_strategy;
+                double whole = time_part(b, &small, &v[n], i / 2, i % 2, 0, last,
+                                         &whole_strategy);
+                double t = time_part(b, &large, &v[n], i / 2, i % 2, first, first + last,
+                                     &strategy);
+                printf("%s,%s,%lld,%s,%s,%s,%.2f,%s,%.2f,%.3f\n", v[n].name, large.name,
+                       (long long) large.size, i % 2 ? "unpack" : "pack",
+                       i / 2 ? "host" : "device", strategy, t, whole_strategy, whole, t / whole);
+            }
+        }
+    }
+    fflush(stdout);
+    layout_free(&large);
+    layout_free(&small);
+    return 0;
 }
 
 static int in_list(const char *list, const char *name)
@@ -717,14 +503,17 @@ static int in_list(const char *list, const char *name)
     return 0;
 }
 
-static int time_all(const char *sizes, const char *names, const char *ref_path, int nvariants,
-                    struct variant *v)
+typedef int (*time_fn) (struct bench * b, int which, int64_t bytes, int nvariants,
+                        struct variant * v);
+
+static int time_all(const char *sizes, const char *names, time_fn fn, const char *head,
+                    const char *ref_path, int nvariants, struct variant *v)
 {
     struct bench b;
     int failed = 0;
     void *host;
 
-    b.ref = load_module(ref_path);
+    b.ref = bench_load_module(ref_path);
     b.user_sz = (size_t) 40 << 30;
     b.packed_sz = (size_t) 512 << 20;
     CU(cuMemAlloc(&b.user, b.user_sz));
@@ -733,32 +522,52 @@ static int time_all(const char *sizes, const char *names, const char *ref_path, 
     CU(cuMemAlloc(&b.count, 8));
     CU(cuMemHostAlloc(&host, b.packed_sz, CU_MEMHOSTALLOC_DEVICEMAP));
     CU(cuMemHostGetDevicePointer(&b.packed_host, host, 0));
-    printf("variant,layout,bytes,direction,packed_in,strategy,kernel,us,GBps,by_hand,by_hand_us,"
-           "by_hand_ratio,copy_us,copy_ratio,empty_ratio\n");
+    printf("%s\n", head);
     for (char *end; *sizes != '\0'; sizes = *end == ',' ? end + 1 : end) {
         int64_t bytes = strtoll(sizes, &end, 0);
         if (end == sizes)
             return 1;
         for (int i = 0; i < layout_count(); i++) {
             if (in_list(names, layout_name(i)))
-                failed += time_layout(&b, i, bytes, nvariants, v);
+                failed += fn(&b, i, bytes, nvariants, v);
         }
     }
     return failed > 0;
 }
+
+#define TIME_HEAD "variant,layout,bytes,direction,packed_in,strategy,kernel,us,GBps,by_hand,"   \
+    "by_hand_us,by_hand_ratio,copy_us,copy_ratio,empty_ratio"
+
+/* Ways of timing, and the head of what they print. */
+static const struct mode {
+    const char *name;
+    time_fn fn;
+    const char *head;
+} modes[] = {
+    {"time", time_layout, TIME_HEAD}, {"choice", time_layout, TIME_HEAD},
+    {"middle", time_middle, "variant,layout,bytes,direction,packed_in,strategy,piece_us,"
+     "message_strategy,message_us,ratio"},
+};
 
 int main(int argc, char **argv)
 {
     struct variant v[16];
     CUdevice device;
     CUcontext context;
+    const struct mode *mode = NULL;
     int is_check = argc > 1 && strcmp(argv[1], "check") == 0;
 
-    if (argc < 5 || (!is_check && strcmp(argv[1], "time") != 0)) {
+    for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(argv[1], modes[i].name) == 0)
+            mode = &modes[i];
+    }
+    if (argc < 5 || (!is_check && mode == NULL)) {
         fprintf(stderr, "usage: %s check SEED ROUNDS VARIANT... |\n"
-                "       %s time BYTES[,BYTES] LAYOUT[,LAYOUT]|all VARIANT...\n", argv[0], argv[0]);
+                "       %s time|choice|middle BYTES[,BYTES] LAYOUT[,LAYOUT]|all VARIANT...\n",
+                argv[0], argv[0]);
         return 2;
     }
+    only_choice = strcmp(argv[1], "choice") == 0;
     CU(cuInit(0));
     CU(cuDeviceGet(&device, 0));
     CU(cuDevicePrimaryCtxRetain(&context, device));
@@ -775,5 +584,5 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[4], '/');
     snprintf(ref_path, sizeof(ref_path), "%.*sref.cubin",
              slash != NULL ? (int) (slash - argv[4]) + 1 : 0, argv[4]);
-    return time_all(argv[2], argv[3], ref_path, n, v);
+    return time_all(argv[2], argv[3], mode->fn, mode->head, ref_path, n, v);
 }

@@ -151,6 +151,8 @@ static void finish(struct layout *l, int64_t count, int64_t extent)
     l->high = INT64_MIN;
     l->blocks(l, see_block, l);
     l->serial.nblocks /= count;
+    l->serial.true_lb = l->low;
+    l->serial.true_extent = l->high - l->low;
     if (l->size != l->top.size) {
         fprintf(stderr, "%s: records have %lld bytes, blocks %lld\n", l->name,
                 (long long) l->top.size, (long long) l->size);
@@ -174,6 +176,16 @@ static void vector_make(struct layout *l, int64_t bytes, const int64_t * p)
     add_vector(l, l->n, p[1]);
     add_block(l, p[0]);
     finish(l, 1, l->n * p[1]);
+}
+
+/* A face of n^3 doubles, whatever size is asked for; param: n, blocks are n or 1 doubles */
+static void face_make(struct layout *l, int64_t bytes, const int64_t * p)
+{
+    const int64_t n = p[0], rows = p[1];
+    (void) bytes;
+    l->param[0] = rows ? n * 8 : 8;
+    l->param[1] = rows ? n * n * 8 : n * 8;
+    vector_make(l, n * n * 8, l->param);
 }
 
 static void contig_blocks(const struct layout *l, layout_block_fn fn, void *state)
@@ -255,7 +267,7 @@ static void transpose_make(struct layout *l, int64_t bytes, const int64_t * p)
     finish(l, 1, l->n * l->n * p[0]);
 }
 
-/* A 3-D array with its axes reversed, n x 96 x 40 words, as n x 40 x 96 in memory order (40, 96, n) */
+/* A 3-D array with its axes reversed, n x 96 x 40 words, in memory as 40 x 96 x n */
 static void turn3_blocks(const struct layout *l, layout_block_fn fn, void *state)
 {
     for (int64_t i = 0; i < l->n; i++)
@@ -327,6 +339,23 @@ static void random_make(struct layout *l, int64_t bytes, const int64_t * p)
         at += l->len[i] + p[0] * (1 + random_below(p[2]));
     }
     l->len[0] = p[0];
+    add_indexed(l, l->nblocks, l->len, p[0], p[0], l->displ);
+    add_block(l, p[0]);
+    finish(l, 1, 0);
+}
+
+/* Stretches of entries of one unit, then of long ones; param: unit, entries of a stretch, units of
+ * a long entry */
+static void ragged_make(struct layout *l, int64_t bytes, const int64_t * p)
+{
+    int64_t n = bytes / (p[0] * (1 + p[2])) * 2, at = 0;
+    listed_alloc(l, n > 2 ? n : 3);
+    for (int64_t i = 0; i < l->nblocks; i++) {
+        l->len[i] = p[0] * (i / p[1] % 2 == 0 ? 1 : p[2]);
+        l->displ[i] = at;
+        at += l->len[i] + p[0] * (1 + i % 2);
+    }
+    l->len[2] = 2 * p[0];
     add_indexed(l, l->nblocks, l->len, p[0], p[0], l->displ);
     add_block(l, p[0]);
     finish(l, 1, 0);
@@ -459,6 +488,8 @@ static const struct {
     {"indexed_12", blkidx_make, {12, 4, 32}},
     {"random_8_248", random_make, {8, 31, 16}},
     {"random_1_31", random_make, {1, 31, 16}},
+    {"ragged_1", ragged_make, {1, 3000, 40}},
+    {"ragged_8", ragged_make, {8, 3000, 40}},
     {"triangle", triangle_make, {0}},
     {"struct17", vector_make, {17, 24}},
     {"struct17_48", vector_make, {17, 48}},
@@ -471,6 +502,10 @@ static const struct {
     {"struct3", struct3_make, {8, 24}},
     {"struct3_4", struct3_make, {4, 12}},
     {"particles", particles_make, {0}},
+    {"face_xz_64", face_make, {64, 1}}, {"face_yz_64", face_make, {64, 0}},
+    {"face_xz_128", face_make, {128, 1}}, {"face_yz_128", face_make, {128, 0}},
+    {"face_xz_256", face_make, {256, 1}}, {"face_yz_256", face_make, {256, 0}},
+    {"face_xz_512", face_make, {512, 1}}, {"face_yz_512", face_make, {512, 0}},
 };
 
 int layout_count(void)

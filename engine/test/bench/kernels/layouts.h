@@ -2,8 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The data layouts of the kernel benchmark: canonical records built by hand, and beside them a plain
- * enumeration of the same blocks that shares nothing with the records. Must not know the driver.
+ * The data layouts of the kernel benchmark: canonical records built by hand, and beside them a
+ * plain enumeration of the same blocks that shares nothing with the records. Must not know the
+ * driver.
  */
 
 #ifndef LAYOUTS_H_INCLUDED

@@ -80,6 +80,15 @@ VECTOR(struct17_48, uint8_t, 17, 48)
 VECTOR(bytes_3_4, uint8_t, 3, 4)
 VECTOR(bytes_3_5, uint8_t, 3, 5)
 
+VECTOR(face_xz_64, uint4, 512, 32768)
+VECTOR(face_xz_128, uint4, 1024, 131072)
+VECTOR(face_xz_256, uint4, 2048, 524288)
+VECTOR(face_xz_512, uint4, 4096, 2097152)
+VECTOR(face_yz_64, uint64_t, 8, 512)
+VECTOR(face_yz_128, uint64_t, 8, 1024)
+VECTOR(face_yz_256, uint64_t, 8, 2048)
+VECTOR(face_yz_512, uint64_t, 8, 4096)
+
 /* 32^4 of 64^4 doubles, as words of 16 bytes: 16 words a row */
 GATHER(sub4d, uint4, ((int64_t) (N >> 19) << 27) + ((int64_t) (N >> 14 & 31) << 21) +
        (N >> 9 & 31) * 32768 + (N >> 4 & 31) * 512 + (N & 15) * 16)

@@ -248,6 +248,7 @@ struct CUmod_st {
     struct CUmod_st *next;
 };
 #define EMU_MODULE_MAGIC 0xc0de0004u
+#define EMU_SHARED_DEFAULT ((size_t) 48 << 10)  /* dynamic shared memory of a launch, at most */
 
 bool emu_module_valid(CUmodule module);
 CUresult emu_copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream, bool wait);

@@ -35,4 +35,11 @@ void *emu_peek(const void *addr, size_t n);
 /* Break a device: every context on it fails all its calls with code from now on. */
 void emu_device_lose(int device, int code);
 
+/* Launch a kernel that is part of the program and of no module, in the current context; stream is a
+ * CUstream, shared_sz bytes, params as for cuLaunchKernel. Returns a CUresult. What the runtime's
+ * cudaLaunchKernel rests on. */
+struct emu_kernel;
+int emu_kernel_launch(const struct emu_kernel *kernel, const unsigned grid[3],
+                      const unsigned block[3], size_t shared_sz, void *stream, void **params);
+
 #endif /* EMU_CONTROL_H_INCLUDED */

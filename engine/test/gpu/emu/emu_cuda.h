@@ -18,6 +18,19 @@
 
 #include "emu_block.h"
 
+/* A program's own kernels stand beside calls of the runtime, whose headers come first then and
+ * define these for the host's compiler. */
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __constant__
+#undef __shared__
+#undef __forceinline__
+#undef __noinline__
+#undef __align__
+#undef __launch_bounds__
+#undef __grid_constant__
+
 #define __global__
 #define __device__
 #define __host__
@@ -53,8 +66,22 @@ static inline void *emu_address(uint64_t addr, size_t n, size_t align)
     return emu_launched->translate((const void *) (uintptr_t) addr, n, align);
 }
 
+/* A pointer to global memory that checks each access. Where a kernel has this in place of T *, in
+ * its parameters and in structures, it needs no emu_ptr. Same size and bytes as T *. */
+template<typename T> class emu_pointer {
+    T *addr;
+  public:
+    emu_pointer() = default;
+    emu_pointer(T * p) : addr(p) {}
+    operator T *() const { return addr; }       /* for the host, to pass it on */
+    T & operator*() const { return *emu_ptr(addr); }
+    template<typename I> T & operator[](I i) const { return *emu_ptr(addr + i); }
+    template<typename I> emu_pointer operator+(I i) const { return emu_pointer(addr + i); }
+};
+
 /* ---- types ---- */
 
+#ifndef __VECTOR_TYPES_H__      /* CUDA's own */
 struct alignas(8) uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct alignas(8) int2 { int x, y; };
@@ -65,6 +92,7 @@ struct alignas(16) double2 { double x, y; };
 struct alignas(16) float4 { float x, y, z, w; };
 struct alignas(4) uchar4 { unsigned char x, y, z, w; };
 struct alignas(4) ushort2 { unsigned short x, y; };
+#endif
 
 static inline uint2 make_uint2(unsigned x, unsigned y) { return uint2 { x, y }; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
@@ -193,6 +221,10 @@ template<typename T> static inline void __stwt(T * p, T v) { *emu_ptr(p) = v; }
 template<typename T> static inline T atomicAdd(T * p, T v)
 {
     return __atomic_fetch_add(emu_ptr(p), v, __ATOMIC_RELAXED);
+}
+template<typename T> static inline T atomicAdd(emu_pointer<T> p, T v)
+{
+    return atomicAdd((T *) p, v);
 }
 template<typename T> static inline T atomicExch(T * p, T v)
 {

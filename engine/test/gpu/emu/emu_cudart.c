@@ -7,7 +7,10 @@
  * the test's own doing, so none of it is counted, made to fail or reported as a leak. The numbers
  * of the runtime's errors are those of the driver's. */
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
@@ -248,6 +251,24 @@ EXPORT cudaError_t CUDARTAPI cudaMemcpyAsync(void *dst, const void *src, size_t 
     RETURN(cuMemcpyAsync((CUdeviceptr) dst, (CUdeviceptr) src, n, stream));
 }
 
+EXPORT cudaError_t CUDARTAPI cudaMemcpy2DAsync(void *dst, size_t dst_pitch, const void *src,
+                                               size_t src_pitch, size_t width, size_t height,
+                                               enum cudaMemcpyKind kind, cudaStream_t stream)
+{
+    CUDA_MEMCPY2D box = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = (CUdeviceptr) src,
+        .srcPitch = src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (CUdeviceptr) dst,
+        .dstPitch = dst_pitch,
+        .WidthInBytes = width,
+        .Height = height
+    };
+    (void) kind;
+    RETURN(cuMemcpy2DAsync(&box, stream));
+}
+
 EXPORT cudaError_t CUDARTAPI cudaMemset(void *addr, int value, size_t n)
 {
     RETURN(cuMemsetD8((CUdeviceptr) addr, (unsigned char) value, n));
@@ -327,6 +348,16 @@ EXPORT cudaError_t CUDARTAPI cudaEventCreate(cudaEvent_t * event)
     RETURN(cuEventCreate(event, CU_EVENT_DEFAULT));
 }
 
+EXPORT cudaError_t CUDARTAPI cudaEventCreateWithFlags(cudaEvent_t * event, unsigned int flags)
+{
+    RETURN(cuEventCreate(event, flags));
+}
+
+EXPORT cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event)
+{
+    RETURN(cuEventQuery(event));
+}
+
 EXPORT cudaError_t CUDARTAPI cudaEventDestroy(cudaEvent_t event)
 {
     RETURN(cuEventDestroy(event));
@@ -340,4 +371,36 @@ EXPORT cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t str
 EXPORT cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event)
 {
     RETURN(cuEventSynchronize(event));
+}
+
+/* ---- kernels ---- */
+
+/* A program's kernel is known to the runtime by its address; EMU_KERNEL has exported what runs it
+ * under a name made of the kernel's. The program exports both: it is linked with -rdynamic. */
+static const struct emu_kernel *kernel_of(const void *function)
+{
+    char symbol[256];
+    Dl_info info;
+
+    if (!dladdr(function, &info) || info.dli_sname == NULL || info.dli_saddr != function)
+        return NULL;
+    snprintf(symbol, sizeof(symbol), "emu_kernel_%s", info.dli_sname);
+    return dlsym(RTLD_DEFAULT, symbol);
+}
+
+static CUresult kernel_launch(const void *function, dim3 grid, dim3 block, size_t shared_sz,
+                              cudaStream_t stream, void **params)
+{
+    const struct emu_kernel *kernel = kernel_of(function);
+
+    if (kernel == NULL)
+        return (CUresult) cudaErrorInvalidDeviceFunction;
+    return emu_kernel_launch(kernel, (unsigned[]) {grid.x, grid.y, grid.z},
+                             (unsigned[]) {block.x, block.y, block.z}, shared_sz, stream, params);
+}
+
+EXPORT cudaError_t CUDARTAPI cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
+                                              void **params, size_t shared_sz, cudaStream_t stream)
+{
+    RETURN(kernel_launch(function, grid, block, shared_sz, stream, params));
 }

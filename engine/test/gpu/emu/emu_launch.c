@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "emu.h"
+#include "emu_control.h"
 
 #define PARAMS_MAX ((size_t) 32764)
 
@@ -106,13 +107,35 @@ static bool shape_valid(const struct emu_launch *form)
     return threads <= 1024 && form->block[2] <= 64;
 }
 
+/* Enqueue a launch; form has the shape, and the rest of it is filled in here. */
+static CUresult launch_make(const struct emu_kernel *kernel, CUstream stream,
+                            const struct emu_launch *form, void **params)
+{
+    struct emu_op scratch;
+    struct launch *l = calloc(1, sizeof(*l));
+
+    if (l == NULL)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    l->kernel = kernel;
+    l->ctx = stream->ctx;
+    l->form = *form;
+    l->form.translate = kernel_translate;
+    l->form.fail = kernel_fail;
+    l->form.seed = emu_random();
+    if (!shape_valid(&l->form) || !params_copy(l, params)) {
+        scratch.args = l;
+        launch_drop(&scratch);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    return emu_enqueue(stream, launch_run, launch_drop, l, NULL);
+}
+
 EMU_EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy,
                                            unsigned int gz, unsigned int bx, unsigned int by,
                                            unsigned int bz, unsigned int shared_sz,
                                            CUstream handle, void **params, void **extra)
 {
-    struct emu_op scratch;
-    struct launch *l;
+    struct emu_launch form = { {gx, gy, gz}, {bx, by, bz}, shared_sz };
     CUstream stream;
 
     EMU_ENTER(EMU_NEED__CTX);
@@ -120,18 +143,22 @@ EMU_EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int gx,
     stream = emu_stream_get(handle);
     EMU_CHECK(stream && stream->ctx == function->module->ctx, CUDA_ERROR_INVALID_HANDLE);
     EMU_CHECK(extra == NULL && shared_sz <= function->shared_max, CUDA_ERROR_INVALID_VALUE);
+    return emu_leave(launch_make(function->kernel, stream, &form, params));
+}
 
-    l = calloc(1, sizeof(*l));
-    EMU_CHECK(l, CUDA_ERROR_OUT_OF_MEMORY);
-    l->kernel = function->kernel;
-    l->ctx = stream->ctx;
-    l->form = (struct emu_launch) {
-        {gx, gy, gz}, {bx, by, bz}, shared_sz, kernel_translate, kernel_fail, emu_random()
+EMU_EXPORT int emu_kernel_launch(const struct emu_kernel *kernel, const unsigned grid[3],
+                                 const unsigned block[3], size_t shared_sz, void *handle,
+                                 void **params)
+{
+    struct emu_launch form = { {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]},
+    shared_sz
     };
-    if (!shape_valid(&l->form) || !params_copy(l, params)) {
-        scratch.args = l;
-        launch_drop(&scratch);
-        return emu_leave(CUDA_ERROR_INVALID_VALUE);
-    }
-    return emu_leave(emu_enqueue(stream, launch_run, launch_drop, l, NULL));
+    CUstream stream;
+
+    EMU_ENTER(EMU_NEED__CTX);
+    EMU_CHECK(kernel, CUDA_ERROR_INVALID_HANDLE);
+    stream = emu_stream_get(handle);
+    EMU_CHECK(stream && stream->ctx == emu_current(), CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(shared_sz <= EMU_SHARED_DEFAULT, CUDA_ERROR_INVALID_VALUE);
+    return (int) emu_leave(launch_make(kernel, stream, &form, params));
 }

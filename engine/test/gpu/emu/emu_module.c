@@ -14,7 +14,6 @@
 
 #include "emu.h"
 
-#define SHARED_DEFAULT ((size_t) 48 << 10)
 #define SHARED_MAX ((size_t) 227 << 10)
 
 static struct CUmod_st *modules;
@@ -136,7 +135,7 @@ EMU_EXPORT CUresult CUDAAPI cuModuleGetFunction(CUfunction * function, CUmodule 
     EMU_CHECK(f, CUDA_ERROR_OUT_OF_MEMORY);
     f->kernel = kernel;
     f->module = module;
-    f->shared_max = SHARED_DEFAULT;
+    f->shared_max = EMU_SHARED_DEFAULT;
     emu_lock_take();
     f->next = module->functions;
     module->functions = f;

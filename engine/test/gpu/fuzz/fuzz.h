@@ -65,7 +65,8 @@ struct fuzz_case {
     enum way way;
     struct side src, dst;
     MPI_Aint asked;             /* bytes asked for */
-    MPI_Aint n;                 /* bytes to be moved */
+    MPI_Aint available;         /* those of them that there are */
+    MPI_Aint n;                 /* bytes to be moved: all available, none from host to host */
     CUcontext current;          /* context that is current during the call */
     int free_early;             /* the types are freed while the operation is in flight */
     /* control variables for this case */
@@ -98,7 +99,7 @@ void side_set_arena(struct side *side, enum mem_kind kind, int is_dst);
 /* Draw case `index` of a seed. What it draws depends on these two numbers alone. */
 void case_draw(struct fuzz_case *c, uint64_t seed, uint64_t index);
 void case_free(struct fuzz_case *c);
-/* Whether the CPU engine does it: both sides are host memory. */
+/* Whether the engine leaves it to the CPU: both sides are host memory. */
 int case_is_host(const struct fuzz_case *c);
 /* Print all about a case, and how to run it alone. */
 void case_print(const struct fuzz_case *c);

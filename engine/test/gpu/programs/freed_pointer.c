@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A buffer that the program has freed already is answered with an MPI error, and nothing is harmed:
- * for each kind of GPU memory, each side, packing and unpacking. */
+/* A buffer that MPI has used and the program has freed since is answered with an MPI error, and nothing
+ * is harmed: for each kind of GPU memory, each side, packing and unpacking. */
 
 #include "gpu.h"
 #include "report.h"
@@ -26,7 +26,7 @@ static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is
         strided_make(&s, kind, other, N, 0);
     else
         strided_make(&s, other, kind, N, 0);
-    strided_fill_user(&s);
+    strided_both_ways(&s);
     addr = gone == GONE__USER ? s.user.addr : s.packed.addr;
     mem_free(gone == GONE__USER ? &s.user : &s.packed);
 

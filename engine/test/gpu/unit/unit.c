@@ -7,7 +7,6 @@
 
 #include "unit.h"
 
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,35 +16,6 @@
 #undef free
 
 int unit_failures = 0;
-int MPIR_CVAR_GPUDT_DUMP = 0;
-
-/* Room for the state of a datatype, for a libmpi whose datatype objects have no field for it. */
-struct slot {
-    MPIR_Datatype *dtp;
-    void *state;
-    struct slot *next;
-};
-static struct slot *slots[4096];
-static pthread_mutex_t slots_lock = PTHREAD_MUTEX_INITIALIZER;
-
-void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp)
-{
-    struct slot **bucket = &slots[((uintptr_t) dtp / sizeof(*dtp)) % 4096], *slot;
-
-    pthread_mutex_lock(&slots_lock);
-    for (slot = *bucket; slot && slot->dtp != dtp; slot = slot->next) ;
-    if (!slot) {
-        slot = MPL_direct_malloc(sizeof(*slot));
-        if (!slot)
-            abort();
-        slot->dtp = dtp;
-        slot->state = NULL;
-        slot->next = *bucket;
-        *bucket = slot;
-    }
-    pthread_mutex_unlock(&slots_lock);
-    return &slot->state;
-}
 
 void unit_fail(const char *format, ...)
 {
@@ -61,14 +31,6 @@ void unit_fail(const char *format, ...)
 
 int unit_done(void)
 {
-    for (int i = 0; i < 4096; i++) {
-        while (slots[i]) {
-            struct slot *slot = slots[i];
-
-            slots[i] = slot->next;
-            MPL_direct_free(slot);
-        }
-    }
     if (unit_failures)
         printf(" Found %d errors\n", unit_failures);
     else

@@ -15,6 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A library built without Fortran does not have these. */
+#pragma weak MPI_Type_create_f90_integer
+#pragma weak MPI_Type_create_f90_real
+#pragma weak MPI_Type_create_f90_complex
+
 /* MPICH's own engine aborts on dataloops nested deeper than 16, the count of a call included. */
 #define MAX_LOOPS 15
 #define MAX_LIST 24
@@ -161,6 +166,10 @@ static void leaf_make(const struct maker *mk, struct made *m)
     };
     int nleaves = sizeof(leaves) / sizeof(leaves[0]);
     int which = (int) rng_range(mk->rng, 0, nleaves + 2);
+
+    /* the same cases with and without Fortran, but for these leaves */
+    if (which >= nleaves && !MPI_Type_create_f90_integer)
+        which -= nleaves;
 
     if (which < nleaves) {
         m->type = leaves[which].type;

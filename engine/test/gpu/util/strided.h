@@ -16,15 +16,17 @@
 struct strided {
     struct mem user, packed;
     int n;                      /* ints */
-    MPI_Datatype type;          /* n ints, 12 bytes from one to the next */
+    int is_irregular;
+    MPI_Datatype type;          /* n ints, 12 bytes from one to the next, or about that */
     MPI_Comm comm;              /* for MPI_Pack; MPI_COMM_SELF unless changed */
     unsigned seed;              /* of the contents now */
 };
 
-/* Irregular: equal layout, but made as a list of blocks of lengths that differ, so that the engine
- * needs memory on the GPU for it. */
+/* Irregular: a list of displacements in no order, so that the engine needs memory on the GPU for it. */
 void strided_make(struct strided *s, enum mem_kind user, enum mem_kind packed, int n,
                   int is_irregular);
+/* Displacement of an int. */
+size_t strided_place(int i, int is_irregular);
 void strided_free(struct strided *s);
 /* For memory that is gone already: free the datatype only. */
 void strided_forget(struct strided *s);

@@ -74,6 +74,31 @@ int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
 int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpudt_op ** op,
                      bool * handled);
 
+/* MPI_Pack_external: pack all of a buffer in the external32 format.
+ *   inbuf, incount, datatype (IN)   the data
+ *   outbuf                   (IN)   where it goes; not overlapping the data
+ *   actual                   (OUT)  bytes packed
+ *   handled                  (OUT)  false: not done, both sides are host memory. Data at absolute
+ *                                   addresses may be handled although it is host memory */
+int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                             void *outbuf, MPI_Aint * actual, bool * handled);
+
+/* MPI_Unpack_external: the reverse.
+ *   inbuf                      (IN)   data in the external32 format, of all of the buffer
+ *   outbuf, outcount, datatype (IN)   where it goes; not overlapping inbuf
+ *   actual                     (OUT)  bytes of inbuf read
+ *   handled                    (OUT)  as for MPIR_Gpudt_pack_external */
+int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                               MPI_Datatype datatype, MPI_Aint * actual, bool * handled);
+
+/* Whether a buffer, or part of it, is for the GPU to move: device or managed memory. True also if that
+ * cannot be found out: the operation then reports why. Costs one query of the driver, and none while
+ * the process has no GPU; as many as it has blocks if they are at absolute addresses.
+ *   buf, count, datatype (IN)   the buffer
+ *   gpu_addr             (OUT)  an address of it in GPU memory; NULL if not known */
+bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                         const void **gpu_addr);
+
 /* Let an operation make progress without blocking on the GPU. The last part of an operation with
  * pageable host memory is a copy by the CPU, done in here.
  *   op    (IN)   not NULL; gone if *done

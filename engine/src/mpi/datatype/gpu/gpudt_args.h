@@ -21,17 +21,21 @@
  *
  * A *word* is what a thread moves to or from packed memory at a time: 4, 8 or 16 bytes, aligned
  * there. A *unit* is what it moves to or from user memory: 1 to 16 bytes, aligned there, at most a
- * word; every run consists of whole units, and words begin where a unit begins. Unit and word belong
- * to the kernel. Tiles are counted from the line that holds pos0, so that the stores of a warp
- * fill whole lines.
+ * word; every run consists of whole units, and words begin where a unit begins. Unit and word
+ * belong to the kernel. Tiles are counted from the line that holds pos0, so that the stores of a
+ * warp fill whole lines.
  */
 #define MPII_GPUDT_THREADS    256       /* threads of a block, in every kernel */
 #define MPII_GPUDT_LINE_SZ    128       /* bytes; the unit of stores to packed memory */
 #define MPII_GPUDT_MAX_LEVELS 6 /* strides of a box, its block included */
 #define MPII_GPUDT_MAX_NODES  12        /* nodes that travel with the launch */
 #define MPII_GPUDT_MAX_MAP    1024      /* units of a type that the map kernels expand */
+#define MPII_GPUDT_MAX_PIECE  (1 << 30) /* bytes of a piece in a list of pieces at a stride */
 #define MPII_GPUDT_WINDOW     1024      /* runs that a block keeps at hand for a tile */
-#define MPII_GPUDT_SQUARE     32        /* units on an edge of a square of the turn kernels */
+
+/* Units on the edges of a square of the turn kernels, along the stream and along user memory. */
+#define MPII_GPUDT_SQUARE_IN(unit_)     ((unit_) == 16 ? 32 : 64)
+#define MPII_GPUDT_SQUARE_TURNED(unit_) ((unit_) < 8 ? 64 : 32)
 
 struct MPII_Gpudt_span {
     uint64_t user;              /* address of displacement 0, for stream position 0 */
@@ -43,8 +47,9 @@ struct MPII_Gpudt_span {
     int64_t ntiles;
     int32_t tile;               /* words in a tile */
     int32_t lead;               /* words of tile 0 before pos0 */
-    int32_t tiles_per_block;    /* neighbouring tiles that one block of threads does */
-    int32_t pad;
+    int32_t tiles_per_block;    /* tiles that one block of threads does: neighbours in the list
+                                 * kernels, else as many apart as there are blocks */
+    int32_t has_ends;           /* 1: there are bytes before pos0 or behind the last full word */
 };
 
 /* Division by an invariant: p / d == high_half(2 * p * magic) >> shift, for 0 <= p < 2^31 with the
@@ -57,8 +62,8 @@ struct MPII_Gpudt_divisor {
 
 /* One stride, or one list of displacements.
  *
- * Counted in units from the beginning of a level, a unit has an index there, q, and q / count is its
- * index in the level above. Its displacement is the sum of q * step over all levels, and of
+ * Counted in units from the beginning of a level, a unit has an index there, q, and q / count is
+ * its index in the level above. Its displacement is the sum of q * step over all levels, and of
  * displ[q % count] in the levels with a list: step is the level's stride less what the level below
  * has added too much, which is its count times its stride. So no remainder is needed. */
 struct MPII_Gpudt_level {
@@ -80,29 +85,25 @@ struct MPII_Gpudt_levels {
  * level. */
 struct MPII_Gpudt_args_box {
     struct MPII_Gpudt_span span;
+    int64_t run;                /* units of a block, if it is a level and not the topmost; else 0 */
     struct MPII_Gpudt_levels levels;
 };
 
-/* A box in which a level above the innermost is contiguous in user memory: squares of units go
- * through shared memory. Tiles are counted over (innermost, contiguous, the other levels). */
+/* A box in which a level above the innermost is contiguous in user memory, the turned level:
+ * squares of units go through shared memory. One edge runs along the stream, over the units of one
+ * child of the turned level; the other runs along the turned level. Tiles are counted in this order,
+ * and over the levels above last. */
 struct MPII_Gpudt_args_turn {
     struct MPII_Gpudt_span span;
-    int64_t in_count, in_stride;        /* the innermost level */
-    int64_t turned_count, turned_stride;        /* the contiguous level */
-    int64_t turned_below;       /* units of the stream in one child of it */
-    int64_t squares_in, squares_turned; /* tiles along these levels */
+    int64_t below;              /* units of the stream in one child of the turned level */
+    int64_t count, stride;      /* of the turned level */
+    int64_t squares_in, squares_turned; /* along the edges */
     struct MPII_Gpudt_divisor by_in, by_turned; /* by squares_ */
-    int32_t nothers;
-    int32_t pad;
-    struct {
-        struct MPII_Gpudt_divisor div;  /* by count */
-        int64_t count, stride, below;
-    } other[MPII_GPUDT_MAX_LEVELS];     /* the other levels */
-    struct MPII_Gpudt_levels levels;    /* all of them */
+    struct MPII_Gpudt_levels inner, outer;      /* below the turned level, and above */
 };
 
-/* A list of entries of any length, each of which is one run or equal pieces at a stride. The list is
- * repeated by the levels above it. */
+/* A list of entries of any length, each of which is one run or equal pieces at a stride. The list
+ * is repeated by the levels above it. */
 struct MPII_Gpudt_args_list {
     struct MPII_Gpudt_span span;
     int64_t nruns;              /* entries in the list */

@@ -17,9 +17,12 @@
 #ifdef __CUDACC__
 #define GPUDT_FN static __device__ __forceinline__
 #define GPUDT_METHOD __device__ __forceinline__
+/* Before a loop over an array that is to be in registers: they have no index. */
+#define GPUDT_UNROLL _Pragma("unroll")
 #else
 #define GPUDT_FN static inline
 #define GPUDT_METHOD inline
+#define GPUDT_UNROLL
 #endif
 
 #ifdef __CUDACC__
@@ -66,6 +69,16 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
+/* Set bits of a word in shared memory that other threads set bits of, too. */
+GPUDT_FN void gpudt_shared_or(uint32_t *word, uint32_t bits)
+{
+#ifdef __CUDA_ARCH__
+    atomicOr(word, bits);
+#else
+    *word |= bits;              /* between barriers the emulated threads run one after the other */
+#endif
+}
+
 /* Entry i of a list in the lookaside. */
 GPUDT_FN int64_t gpudt_entry(uint64_t list, int64_t i)
 {
@@ -81,12 +94,14 @@ template <int UNIT, int WORD> struct gpudt_split {
     static GPUDT_METHOD word_type join(const unit_type *unit)
     {
         word_type word = 0;
+        GPUDT_UNROLL
         for (int i = 0; i < N; i++)
             word |= (word_type) unit[i] << (8 * UNIT * i);
         return word;
     }
     static GPUDT_METHOD void cut(word_type word, unit_type *unit)
     {
+        GPUDT_UNROLL
         for (int i = 0; i < N; i++)
             unit[i] = (unit_type) (word >> (8 * UNIT * i));
     }

@@ -141,6 +141,7 @@ struct MPII_Gpudt_side {
     struct MPII_Gpudt_type *type;       /* NULL: contiguous. The operation holds a reference */
     struct MPII_Gpudt_record top;       /* not contiguous: root for the call's count */
     int64_t first;              /* not contiguous: stream position of the first byte to move */
+    bool is_exact;              /* all of this is known from the datatype's state */
     char *low;                  /* lowest byte that may be touched, and one past the highest */
     char *high;
     MPIR_Gpudt_ptr_t ptr;       /* memory of the first block; if mixed, of the first on a GPU */
@@ -285,7 +286,9 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
-    F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory")
+    F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \
+    F(fallbacks_pinned, "Pools for messages that could not be pinned")                          \
+    F(heap_chunks, "Pieces of messages that went through pageable memory")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \
     F(pinned_bytes, "Bytes of pinned work areas")                                               \

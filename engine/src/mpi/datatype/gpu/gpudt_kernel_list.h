@@ -10,7 +10,7 @@
 #define GPUDT_KERNEL_LIST_H_INCLUDED
 
 /* K_(family, unit, locator, args): the kernels gpudt_<family>_<unit>_pack and _unpack, for units of
- * so many bytes, the C++ type that finds the runs, and the parameter block
+ * so many bytes, the C++ template of the type that finds the units, and the parameter block
  * MPII_Gpudt_args_<args>. The units of a family are in this order, 1 to 16. */
 #define MPII_GPUDT_KERNEL_UNITS(K_, family_, locator_, args_)   \
     K_(family_, 1, locator_, args_)                             \
@@ -19,16 +19,16 @@
     K_(family_, 8, locator_, args_)                             \
     K_(family_, 16, locator_, args_)
 
-#define MPII_GPUDT_KERNEL_FAMILIES(K_)                                          \
-    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)              \
-    MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box64, box)              \
-    MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)                         \
-    MPII_GPUDT_KERNEL_UNITS(K_, map, gpudt_map, tree)                           \
-    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)             \
+#define MPII_GPUDT_KERNEL_FAMILIES(K_)                          \
+    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
+    MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box64, box)        \
+    MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)         \
+    MPII_GPUDT_KERNEL_UNITS(K_, map, gpudt_map, tree)           \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)     \
     MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree64, tree)
 
 /* The same for the transposing kernels, which have no locator. */
-#define MPII_GPUDT_KERNEL_TURNS(K_)                                             \
+#define MPII_GPUDT_KERNEL_TURNS(K_)             \
     MPII_GPUDT_KERNEL_UNITS(K_, turn, none, turn)
 
 #define MPII_GPUDT_KERNEL_ALL(K_)               \

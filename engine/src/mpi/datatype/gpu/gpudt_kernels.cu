@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that the library
- * carries as data, and by the host's C++ compiler for the emulated driver.
+ * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that the
+ * library carries as data, and by the host's C++ compiler for the emulated driver.
  */
 
 #ifndef __CUDACC__
@@ -13,22 +13,24 @@
 #include "gpudt_kernel_list.h"
 #include "gpudt_move.cuh"
 
-#define GPUDT_ENTRY(name_, args_, body_)                                                         \
-    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS)                             \
-    name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)                         \
-    {                                                                                            \
-        body_(args);                                                                             \
+#define GPUDT_ENTRY(name_, args_, body_, ...)                                                   \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
+    name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)                        \
+    {                                                                                           \
+        body_(args);                                                                            \
     }
 
-#define GPUDT_FAMILY(family_, unit_, locator_, args_)                                            \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_,                                 \
-                (gpudt_move<locator_, unit_, 0>))                                                \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                               \
-                (gpudt_move<locator_, unit_, 1>))
+#define GPUDT_FAMILY(family_, unit_, locator_, args_)                                           \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_,                                \
+                (gpudt_move<locator_<unit_, 0>, unit_, 0>))                                     \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                              \
+                (gpudt_move<locator_<unit_, 1>, unit_, 1>))
 
-#define GPUDT_TURN(family_, unit_, locator_, args_)                                              \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_turn<unit_, 0>))         \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_turn<unit_, 1>))
+#define GPUDT_TURN(family_, unit_, locator_, args_)                                             \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_turn<unit_, 0>),        \
+                MPII_GPUDT_TURN_BLOCKS)                                                         \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_turn<unit_, 1>),      \
+                MPII_GPUDT_TURN_BLOCKS)
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
 MPII_GPUDT_KERNEL_TURNS(GPUDT_TURN)

@@ -12,23 +12,37 @@
 
 #include "gpudt_walk.cuh"
 
-/* The tiles of this block of threads: [*begin, return value). */
-GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, int64_t *begin)
+GPUDT_FN int gpudt_at_most(int64_t n, int most)
 {
-    *begin = (int64_t) blockIdx.x * span.tiles_per_block;
-    int64_t end = *begin + span.tiles_per_block;
-    return end < span.ntiles ? end : span.ntiles;
+    return n < most ? (int) n : most;
 }
 
-/* The bytes of the range before the first full word and behind the last, by 2 * WORD threads of one
- * block. `where` is a locator or anything with its point(). */
-template <int UNIT, int WORD, int UNPACK, class T>
+/* The tiles of this block of threads: *begin, and every *step up to the return value. Neighbouring
+ * tiles for kernels that carry something from tile to tile. Else all blocks together sweep through
+ * memory, which suits its pages. */
+template <int NEIGHBOURS>
+GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, int64_t *begin, int *step)
+{
+    if (NEIGHBOURS) {
+        *begin = (int64_t) blockIdx.x * span.tiles_per_block;
+        *step = 1;
+        const int64_t end = *begin + span.tiles_per_block;
+        return end < span.ntiles ? end : span.ntiles;
+    }
+    *begin = blockIdx.x;
+    *step = (int) gridDim.x;
+    return span.ntiles;
+}
+
+/* The bytes of the range before the first full word and behind the last, by 2 * WORD threads of the
+ * last block. `where` is a locator or anything with its point(). */
+template <int WORD, int UNPACK, class T>
 GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, T &where)
 {
     const int thread = (int) threadIdx.x;
     int64_t pos, end;
 
-    if (blockIdx.x != 0 || thread >= 2 * WORD)
+    if (!span.has_ends || blockIdx.x != gridDim.x - 1 || thread >= 2 * WORD)
         return;
     if (thread < WORD) {
         pos = span.first + thread;
@@ -39,196 +53,358 @@ GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, T &where)
     }
     if (pos >= end)
         return;
-    uint64_t user = span.user + (uint64_t) where.template point<UNIT> (pos);
-    uint64_t packed = span.packed + (uint64_t) pos;
+    const uint64_t user = where.point(pos);
+    const uint64_t packed = span.packed + (uint64_t) pos;
     if (UNPACK)
         gpudt_store<uint8_t>(user, gpudt_load<uint8_t>(packed));
     else
         gpudt_store<uint8_t>(packed, gpudt_load<uint8_t>(user));
 }
 
-/* Words i, i + MPII_GPUDT_THREADS, ... of a tile, U in all, those from lo up to hi. The tile begins
- * at stream position pos0. All loads come before the first store, so that they are in flight
- * together. */
-template <int UNIT, int WORD, int UNPACK, int U, class T>
-GPUDT_FN void gpudt_words(const struct MPII_Gpudt_span &span, T &where, int64_t pos0, int i, int lo,
-                          int hi)
-{
-    typedef gpudt_split<UNIT, WORD> split;
-    typedef typename split::unit_type unit_type;
-    typedef typename split::word_type word_type;
-    enum { N = split::N };
-    const uint64_t packed = span.packed + (uint64_t) pos0;
-    int64_t disp[U * N];
-    unit_type unit[U * N];
-    int at[U];
-    bool is_mine[U];
+/* The units that a thread stores of the words that the lanes of its warp have loaded. With steps of
+ * 1 they are those of its own word; with steps of 32 they come from other lanes. All lanes of a
+ * warp make this call. */
+template <int UNIT, int WORD, int STEP> struct gpudt_deal:public gpudt_split<UNIT, WORD> {
+};
 
-    for (int u = 0; u < U; u++) {
-        at[u] = i + u * MPII_GPUDT_THREADS;
-        is_mine[u] = at[u] >= lo && at[u] < hi;
-        /* Out of range: look up a word that exists, and do not move it. */
-        at[u] = is_mine[u] ? at[u] : lo;
+template <int UNIT> struct gpudt_deal<UNIT, 4, 32> {
+    static GPUDT_METHOD void cut(uint32_t word, typename gpudt_bytes<UNIT>::type *unit)
+    {
+        enum { N = 4 / UNIT };
+        const int lane = (int) threadIdx.x % 32;
+
+        GPUDT_UNROLL
+        for (int n = 0; n < N; n++)
+            unit[n] = (typename gpudt_bytes<UNIT>::type)
+                (__shfl_sync(0xffffffffu, word, n * (32 / N) + lane / N) >>
+                 (8 * UNIT * (lane % N)));
     }
-    where.template locate<UNIT, WORD, U> (pos0, at, disp);
-    for (int u = 0; u < U; u++) {
-        if (!is_mine[u])
-            continue;
-        if (UNPACK) {
-            split::cut(gpudt_load<word_type>(packed + (uint32_t) (at[u] * WORD)), &unit[u * N]);
-        } else {
-            for (int n = 0; n < N; n++)
-                unit[u * N + n] = gpudt_load<unit_type>(span.user + (uint64_t) disp[u * N + n]);
-        }
-    }
-    for (int u = 0; u < U; u++) {
-        if (!is_mine[u])
-            continue;
-        if (UNPACK) {
-            for (int n = 0; n < N; n++)
-                gpudt_store<unit_type>(span.user + (uint64_t) disp[u * N + n], unit[u * N + n]);
-        } else {
-            gpudt_store<word_type>(packed + (uint32_t) (at[u] * WORD), split::join(&unit[u * N]));
-        }
-    }
+};
+
+/* A tile: words are counted from its line, those from lo up to hi are in the range. Empty behind
+ * the last. */
+struct gpudt_tile {
+    int64_t pos0;               /* stream position of its word 0 */
+    int lo, hi;
+    bool is_whole;              /* all words of a tile of full size */
+};
+
+template <int WORD>
+GPUDT_FN struct gpudt_tile gpudt_tile_at(const struct MPII_Gpudt_span &span, int64_t tile,
+                                         int64_t end_tile)
+{
+    const int64_t word0 = tile * span.tile - span.lead;
+    struct gpudt_tile at;
+
+    at.pos0 = span.pos0 + word0 * WORD;
+    at.lo = tile == 0 ? span.lead : 0;
+    at.hi = tile < end_tile ? gpudt_at_most(span.nwords - word0, span.tile) : 0;
+    at.is_whole = at.lo == 0 && at.hi == span.tile;
+    return at;
 }
 
-/* Adjacent threads on adjacent words of packed memory. */
+/* What of a tile one thread moves: word `base` + its lane and every MPII_GPUDT_THREADS words, U
+ * times. CHECKED: those of them that are in the range; else all are. */
+template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words {
+    enum { WORD = T::WORD, N = T::N, STEP = T::STEP };
+    typedef typename gpudt_bytes<UNIT>::type unit_type;
+    typedef typename gpudt_bytes<WORD>::type word_type;
+
+    static GPUDT_METHOD int at(int base, int u)
+    {
+        return base + u * MPII_GPUDT_THREADS + (int) threadIdx.x % 32;
+    }
+
+    /* First of the thread's units of a word. */
+    static GPUDT_METHOD int first(int word)
+    {
+        const int lane = (int) threadIdx.x % 32;
+        return STEP == 1 ? word * N : (word - lane) * N + lane;
+    }
+
+    /* The packed words that a thread unpacks: loaded before it is known where they go. */
+    static GPUDT_METHOD void load(const struct MPII_Gpudt_span &span,
+                                  const struct gpudt_tile &tile, int base, word_type *word)
+    {
+        const uint64_t packed = span.packed + (uint64_t) tile.pos0;
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            if (!CHECKED || (at(base, u) >= tile.lo && at(base, u) < tile.hi))
+                word[u] = gpudt_load<word_type>(packed + (uint32_t) (at(base, u) * WORD));
+        }
+    }
+
+    static GPUDT_METHOD void unpack(T &where, const struct gpudt_tile &tile, int base, int end,
+                                    const word_type *word)
+    {
+        /* Words of several units give enough to do one by one. */
+        enum { G = T::TOGETHER && N == 1 ? U : 1 };
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u += G) {
+            uint64_t addr[G * N];
+            unit_type unit[G * N];
+            int begin[G];
+
+            GPUDT_UNROLL
+            for (int g = 0; g < G; g++)
+                begin[g] = first(at(base, u + g));
+            where.template locate<CHECKED, G> (tile.pos0, begin, tile.lo * N, end * N, addr);
+            GPUDT_UNROLL
+            for (int g = 0; g < G; g++)
+                gpudt_deal<UNIT, WORD, STEP>::cut(word[u + g], &unit[g * N]);
+            GPUDT_UNROLL
+            for (int i = 0; i < G * N; i++) {
+                const int which = begin[i / N] + i % N * STEP;
+                if (!CHECKED || (which >= tile.lo * N && which < end * N))
+                    gpudt_store<unit_type>(addr[i], unit[i]);
+            }
+        }
+    }
+
+    /* All loads come before the first store, so that they are in flight together. */
+    static GPUDT_METHOD void pack(const struct MPII_Gpudt_span &span, T &where,
+                                  const struct gpudt_tile &tile, int base, int end)
+    {
+        const uint64_t packed = span.packed + (uint64_t) tile.pos0;
+        enum { G = T::TOGETHER ? U : 1 };
+        unit_type unit[U * N] = { };
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u += G) {
+            uint64_t addr[G * N];
+            int begin[G];
+
+            GPUDT_UNROLL
+            for (int g = 0; g < G; g++)
+                begin[g] = first(at(base, u + g));
+            where.template locate<CHECKED, G> (tile.pos0, begin, tile.lo * N, end * N, addr);
+            GPUDT_UNROLL
+            for (int i = 0; i < G * N; i++) {
+                if (!CHECKED || (at(base, u + i / N) >= tile.lo && at(base, u + i / N) < end))
+                    unit[u * N + i] = gpudt_load<unit_type>(addr[i]);
+            }
+        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            if (!CHECKED || (at(base, u) >= tile.lo && at(base, u) < end))
+                gpudt_store<word_type>(packed + (uint32_t) (at(base, u) * WORD),
+                                       gpudt_split<UNIT, WORD>::join(&unit[u * N]));
+        }
+    }
+};
+
+/* Adjacent threads on adjacent words of packed memory. Tiles of full size that are all in the range
+ * are done several words of a thread at a time, the others word by word: that is little code, and
+ * all that small messages need. Full tiles are whole numbers of rounds. */
 template <class T, int UNIT, int UNPACK> GPUDT_FN void gpudt_move(const typename T::args_type &args)
 {
-    typedef typename T::template sizes<UNIT> sizes;
-    enum { WORD = sizes::WORD, U = sizes::UNROLL };
+    enum { WORD = T::WORD, U = T::UNROLL };
+    typedef gpudt_words<T, UNIT, UNPACK, U, 0> many;
+    typedef gpudt_words<T, UNIT, UNPACK, 1, 1> single;
     __shared__ typename T::shared_type shared;
     const struct MPII_Gpudt_span &span = args.span;
+    const int warp = (int) threadIdx.x / 32 * 32;
+    typename gpudt_bytes<WORD>::type word[U] = { };
     T where(args, &shared);
-    int64_t tile, end_tile = gpudt_tiles(span, &tile);
+    int64_t at;
+    int step;
+    const int64_t end_tile = gpudt_tiles<T::NEIGHBOURS> (span, &at, &step);
+    struct gpudt_tile tile = gpudt_tile_at<WORD> (span, at, end_tile);
+    const bool is_large = span.tile % (U * MPII_GPUDT_THREADS) == 0;
 
+    if (UNPACK) {
+        if (is_large && tile.is_whole)
+            many::load(span, tile, warp, word);
+        else
+            single::load(span, tile, warp, word);
+    }
     where.start();
-    for (; tile < end_tile; tile++) {
-        /* Words of the tile are counted from its line; lo and hi bound those in the range. */
-        const int64_t word0 = tile * span.tile - span.lead;
-        const int64_t pos0 = span.pos0 + word0 * WORD;
-        const int lo = tile == 0 ? span.lead : 0;
-        const int hi = span.nwords - word0 < span.tile ? (int) (span.nwords - word0) : span.tile;
-
-        where.enter(pos0 + lo * WORD, pos0 + hi * WORD);
-        for (int i = (int) threadIdx.x; i < hi; i += U * MPII_GPUDT_THREADS)
-            gpudt_words<UNIT, WORD, UNPACK, U> (span, where, pos0, i, lo, hi);
+    while (at < end_tile) {
+        const int end = where.enter(tile.pos0, tile.lo, tile.hi);
+        /* All lanes of a warp take part, since they may exchange units. */
+        if (is_large && tile.is_whole && end == tile.hi) {
+            for (int base = warp; base < end; base += U * MPII_GPUDT_THREADS) {
+                if (!UNPACK) {
+                    many::pack(span, where, tile, base, end);
+                } else {
+                    if (base > warp)
+                        many::load(span, tile, base, word);
+                    many::unpack(where, tile, base, end, word);
+                }
+            }
+        } else {
+            for (int base = warp; base < end; base += MPII_GPUDT_THREADS) {
+                if (!UNPACK) {
+                    single::pack(span, where, tile, base, end);
+                } else {
+                    if (base > warp)
+                        single::load(span, tile, base, word);
+                    single::unpack(where, tile, base, end, word);
+                }
+            }
+        }
+        if (end < tile.hi) {
+            tile.lo = end;
+            tile.is_whole = false;
+        } else {
+            at += step;
+            tile = gpudt_tile_at<WORD> (span, at, end_tile);
+        }
+        if (UNPACK) {
+            if (is_large && tile.is_whole)
+                many::load(span, tile, warp, word);
+            else
+                single::load(span, tile, warp, word);
+        }
         where.leave();
     }
-    gpudt_ends<UNIT, WORD, UNPACK> (span, where);
+    gpudt_ends<WORD, UNPACK> (span, where);
 }
+
+/* Squares of the turn kernels: IN units along the stream, TURNED units along user memory. A row has
+ * gaps so that neither its units nor a column's are all in one bank of shared memory. */
+template <int UNIT> struct gpudt_edge {
+    enum {
+        IN = MPII_GPUDT_SQUARE_IN(UNIT), TURNED = MPII_GPUDT_SQUARE_TURNED(UNIT),
+        PITCH = TURNED + (UNIT < 4 ? 4 / UNIT : 1)
+    };
+};
 
 /* Where a square lies, and how much of it there is. */
 struct gpudt_square {
-    int64_t disp;               /* of its first unit in user memory */
-    int64_t unit;               /* of the same in the stream */
-    int in_left, turned_left;   /* units of the two levels from it on, at most MPII_GPUDT_SQUARE */
-    bool is_whole;              /* all of it is in the range */
+    uint64_t user, packed;      /* addresses of its first unit, in user memory less that of in */
+    int64_t unit;               /* the same in the stream, from pos0 on */
+    uint32_t in;                /* and in the levels below the turned one */
+    int in_left, turned_left;   /* units there are from it on */
 };
 
 template <int UNIT>
-GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_turn &args, int64_t tile)
+GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_turn &args, uint32_t tile)
 {
-    const int64_t edge = MPII_GPUDT_SQUARE;
-    /* The plan makes sure that tiles can be counted in 32 bits. */
-    const uint32_t row = (uint32_t) tile / (uint32_t) args.squares_in;
-    const int64_t in = ((uint32_t) tile - row * (uint32_t) args.squares_in) * edge;
-    uint32_t rest = row / (uint32_t) args.squares_turned;
-    const int64_t turned = (row - rest * (uint32_t) args.squares_turned) * edge;
+    const uint32_t row = gpudt_div(tile, args.by_in);
+    const uint32_t above = gpudt_div(row, args.by_turned);
+    const int64_t turned = (int64_t) (row - above * (uint32_t) args.squares_turned) *
+        gpudt_edge<UNIT>::TURNED;
+    uint64_t index[1] = { above };
+    uint64_t addr[1] = { args.span.user + (uint64_t) (turned * args.stride) };
     struct gpudt_square square;
 
-    square.in_left = (int) (args.in_count - in < edge ? args.in_count - in : edge);
-    square.turned_left = (int) (args.turned_count - turned < edge ? args.turned_count - turned
-                                : edge);
-    square.disp = in * args.in_stride + turned * args.turned_stride;
-    square.unit = in + turned * args.turned_below;
-    for (int k = 0; k < args.nothers; k++) {
-        const uint32_t above = rest / (uint32_t) args.other[k].count;
-        const int64_t index = rest - above * (uint32_t) args.other[k].count;
-        square.disp += index * args.other[k].stride;
-        square.unit += index * args.other[k].below;
-        rest = above;
-    }
-    const int64_t last = square.unit + square.in_left - 1 +
-        (square.turned_left - 1) * args.turned_below;
-    const int64_t unit0 = args.span.pos0 / UNIT;
-    square.is_whole = square.unit >= unit0 && last < unit0 + args.span.nwords;
+    gpudt_levels<uint64_t, 1> (args.outer, index, addr);
+    square.in = (tile - row * (uint32_t) args.squares_in) * gpudt_edge<UNIT>::IN;
+    square.unit = (above * args.count + turned) * args.below + square.in;
+    square.user = addr[0];
+    square.packed = args.span.packed + (uint64_t) (square.unit * UNIT);
+    square.unit -= args.span.pos0 / UNIT;
+    square.in_left = gpudt_at_most(args.below - square.in, gpudt_edge<UNIT>::IN);
+    square.turned_left = gpudt_at_most(args.count - turned, gpudt_edge<UNIT>::TURNED);
     return square;
 }
 
-/* One side of a square: reads it into shared memory, or writes it from there. A warp goes along the
- * level that is contiguous in user memory while it touches user memory, and along the stream while it
- * touches packed memory. */
-template <int UNIT, int USER, int WRITE>
+/* One side of a square: reads it into shared memory, or writes it from there. A warp goes along
+ * user memory on that side, and along the stream on the other. WHOLE: all of it is there and in the
+ * range. */
+template <int UNIT, int USER, int WRITE, int WHOLE>
 GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
                                 const struct gpudt_square &square,
-                                typename gpudt_bytes<UNIT>::type(*shared)[MPII_GPUDT_SQUARE + 1])
+                                typename gpudt_bytes<UNIT>::type(*shared)[gpudt_edge<UNIT>::PITCH])
 {
     typedef typename gpudt_bytes<UNIT>::type unit_type;
-    enum { EDGE = MPII_GPUDT_SQUARE, STEP = MPII_GPUDT_THREADS / EDGE, U = EDGE / STEP };
-    const struct MPII_Gpudt_span &span = args.span;
-    /* x goes along the warp, y from one row of the side to the next */
-    const int x = (int) threadIdx.x % EDGE, y = (int) threadIdx.x / EDGE;
-    const int x_left = USER ? square.turned_left : square.in_left;
-    const int y_left = USER ? square.in_left : square.turned_left;
-    const int64_t y_unit = USER ? 1 : args.turned_below;
-    const int64_t y_bytes = USER ? args.in_stride : args.turned_below * UNIT;
-    const int64_t unit = square.unit + (USER ? x * args.turned_below : x) + y * y_unit -
-        span.pos0 / UNIT;
-    const uint64_t addr = (USER ? span.user + (uint64_t) (square.disp + x * args.turned_stride)
-                           : span.packed + (uint64_t) ((square.unit + x) * UNIT)) +
-        (uint64_t) (y * y_bytes);
-    unit_type value[U];
+    enum {
+        IN = gpudt_edge<UNIT>::IN, TURNED = gpudt_edge<UNIT>::TURNED,
+        STEP = MPII_GPUDT_THREADS / 32,
+        ROWS = (USER ? IN : TURNED) / STEP, COLUMNS = (USER ? TURNED : IN) / 32
+    };
+    const int x = (int) threadIdx.x % 32, y = (int) threadIdx.x / 32;
+    uint32_t index[ROWS];
+    uint64_t rows[ROWS];
+    unit_type value[ROWS * COLUMNS];
 
-    for (int u = 0; u < U; u++) {
-        if (x < x_left && y + u * STEP < y_left &&
-            (square.is_whole || (unit + u * STEP * y_unit >= 0 &&
-                                 unit + u * STEP * y_unit < span.nwords))) {
-            unit_type *at = USER ? &shared[y + u * STEP][x] : &shared[x][y + u * STEP];
+    GPUDT_UNROLL
+    for (int k = 0; k < ROWS; k++) {
+        index[k] = square.in + (uint32_t) (y + k * STEP);
+        rows[k] = square.user;
+    }
+    if (USER)
+        gpudt_levels<uint32_t, ROWS> (args.inner, index, rows);
+    GPUDT_UNROLL
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        const int row = y + k / COLUMNS * STEP, column = x + k % COLUMNS * 32;
+        const int in = USER ? row : column, turned = USER ? column : row;
+        const int64_t unit = square.unit + in + turned * args.below;
+        if (WHOLE || (in < square.in_left && turned < square.turned_left && unit >= 0 &&
+                      unit < args.span.nwords)) {
+            const uint64_t addr = USER ?
+                rows[k / COLUMNS] + (uint64_t) (column * args.stride) :
+                square.packed + (uint64_t) ((row * args.below + column) * UNIT);
             if (WRITE)
-                gpudt_store<unit_type>(addr + (uint64_t) (u * STEP * y_bytes), *at);
+                gpudt_store<unit_type>(addr, shared[in][turned]);
             else
-                value[u] = gpudt_load<unit_type>(addr + (uint64_t) (u * STEP * y_bytes));
+                value[k] = gpudt_load<unit_type>(addr);
         }
     }
-    /* After all loads, so that they are in flight together. What was not loaded is not written
-     * either, and may hold anything. */
-    for (int u = 0; u < U; u++) {
-        if (!WRITE && x < x_left && y + u * STEP < y_left)
-            *(USER ? &shared[y + u * STEP][x] : &shared[x][y + u * STEP]) = value[u];
+    /* After all loads, so that they are in flight together. */
+    GPUDT_UNROLL
+    for (int k = 0; k < ROWS * COLUMNS && !WRITE; k++) {
+        const int row = y + k / COLUMNS * STEP, column = x + k % COLUMNS * 32;
+        const int in = USER ? row : column, turned = USER ? column : row;
+        const int64_t unit = square.unit + in + turned * args.below;
+        if (WHOLE || (in < square.in_left && turned < square.turned_left && unit >= 0 &&
+                      unit < args.span.nwords))
+            shared[in][turned] = value[k];
     }
 }
 
+template <int UNIT, int UNPACK, int WHOLE>
+GPUDT_FN void gpudt_square_turn(const struct MPII_Gpudt_args_turn &args,
+                                const struct gpudt_square &square,
+                                typename gpudt_bytes<UNIT>::type(*shared)[gpudt_edge<UNIT>::PITCH])
+{
+    gpudt_square_side<UNIT, !UNPACK, 0, WHOLE> (args, square, shared);
+    __syncthreads();            /* publishes the square */
+    gpudt_square_side<UNIT, UNPACK, 1, WHOLE> (args, square, shared);
+    __syncthreads();            /* the square may be filled again */
+}
+
 /* A locator for the ends only. */
-struct gpudt_turn_point {
+template <int UNIT> struct gpudt_turn_point {
     const struct MPII_Gpudt_args_turn &args;
 
-    template <int UNIT> GPUDT_METHOD int64_t point(int64_t pos) const
+    GPUDT_METHOD uint64_t point(int64_t pos) const
     {
-        uint64_t unit[1] = { (uint64_t) (pos / UNIT) };
-        int64_t disp[1] = { pos % UNIT };
-        gpudt_levels<uint64_t, 1> (args.levels, unit, disp);
-        return disp[0];
+        const int64_t row = pos / UNIT / args.below, above = row / args.count;
+        uint64_t in[1] = { (uint64_t) (pos / UNIT - row * args.below) };
+        uint64_t out[1] = { (uint64_t) above };
+        uint64_t addr[1] = {
+            args.span.user + (uint64_t) (pos % UNIT + (row - above * args.count) * args.stride)
+        };
+        gpudt_levels<uint64_t, 1> (args.inner, in, addr);
+        gpudt_levels<uint64_t, 1> (args.outer, out, addr);
+        return addr[0];
     }
 };
 
 /* Transposition. Words are units. */
 template <int UNIT, int UNPACK> GPUDT_FN void gpudt_turn(const struct MPII_Gpudt_args_turn &args)
 {
-    /* One more in a row, so that a column is not all in one bank. */
-    __shared__ typename gpudt_bytes<UNIT>::type shared[MPII_GPUDT_SQUARE][MPII_GPUDT_SQUARE + 1];
-    int64_t tile, end_tile = gpudt_tiles(args.span, &tile);
+    typedef gpudt_edge<UNIT> edge;
+    __shared__ typename gpudt_bytes<UNIT>::type shared[edge::IN][edge::PITCH];
+    int64_t tile;
+    int step;
+    const int64_t end_tile = gpudt_tiles<0> (args.span, &tile, &step);
 
-    for (; tile < end_tile; tile++) {
-        const struct gpudt_square square = gpudt_square_at<UNIT> (args, tile);
-        gpudt_square_side<UNIT, !UNPACK, 0> (args, square, shared);
-        __syncthreads();        /* publishes the square */
-        gpudt_square_side<UNIT, UNPACK, 1> (args, square, shared);
-        __syncthreads();        /* the square may be filled again */
+    for (; tile < end_tile; tile += step) {
+        const struct gpudt_square square = gpudt_square_at<UNIT> (args, (uint32_t) tile);
+        const int64_t last = square.unit + (edge::TURNED - 1) * args.below + edge::IN - 1;
+        if (square.in_left == edge::IN && square.turned_left == edge::TURNED &&
+            square.unit >= 0 && last < args.span.nwords)
+            gpudt_square_turn<UNIT, UNPACK, 1> (args, square, shared);
+        else
+            gpudt_square_turn<UNIT, UNPACK, 0> (args, square, shared);
     }
-    struct gpudt_turn_point where = { args };
-    gpudt_ends<UNIT, UNIT, UNPACK> (args.span, where);
+    gpudt_turn_point<UNIT> where = { args };
+    gpudt_ends<UNIT, UNPACK> (args.span, where);
 }
 
 #endif /* GPUDT_MOVE_CUH_INCLUDED */

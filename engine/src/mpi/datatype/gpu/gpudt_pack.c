@@ -7,6 +7,7 @@
  * takes part, and set it going. Must not know routes, kernels or streams. */
 
 #include "gpudt_internal.h"
+#include "gpudt_host.h"
 
 /* Shows the calls in a profiler's time line; costs a test of a pointer where none is attached. */
 #if defined(__has_include)
@@ -34,6 +35,8 @@ struct buffer {
     char *low, *high;           /* all memory of the buffer */
 };
 
+static int packed_transfer(struct buffer *typed, void *packed, MPI_Aint most, bool unpack,
+                           MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled);
 static void buffer_measure(struct buffer *b);
 static int64_t buffer_size(const struct buffer *b);
 static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side);
@@ -44,34 +47,39 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done);
 static int transfer(const struct buffer *from, const struct buffer *to, int64_t n,
                     MPIR_Gpudt_op ** op, bool * handled);
 
+static MPL_TLS bool is_host_only = false;
+
+void MPIR_Gpudt_host_only(bool on)
+{
+    is_host_only = on;
+}
+
+/* Whether a GPU can take part in anything. A host program gets no further than this. */
+static inline bool is_possible(MPIR_Gpudt_op ** op, bool * handled)
+{
+    *handled = false;
+    if (op)
+        *op = NULL;
+    return MPII_Gpudt_driver_get() != NULL && !is_host_only;
+}
+
 int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
                      MPI_Aint inoffset, void *outbuf, MPI_Aint max_bytes, MPI_Aint * actual,
                      MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    int64_t n;
-    struct buffer from = {.addr = inbuf,.count = incount,.datatype = datatype,.first = inoffset };
-    struct buffer to = {.addr = outbuf,.count = 1,.datatype = MPI_BYTE };
 
     MPIR_FUNC_ENTER;
 
-    *handled = false;
-    if (op)
-        *op = NULL;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        goto fn_exit;
-
-    buffer_measure(&from);
-    n = MPL_MIN(max_bytes, buffer_size(&from) - inoffset);
-    to.count = n;
-    buffer_measure(&to);
-    mpi_errno = transfer(&from, &to, n, op, handled);
-    if (*handled) {
-        *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
-        MPII_GPUDT_COUNT(packs, 1);
+    if (unlikely(is_possible(op, handled))) {
+        struct buffer from = {.addr = inbuf,.count = incount,.datatype = datatype,
+            .first = inoffset
+        };
+        mpi_errno = packed_transfer(&from, outbuf, max_bytes, false, actual, op, handled);
+        if (*handled)
+            MPII_GPUDT_COUNT(packs, 1);
     }
 
-  fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -81,29 +89,18 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
                        MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    int64_t n;
-    struct buffer from = {.addr = inbuf,.count = 1,.datatype = MPI_BYTE };
-    struct buffer to = {.addr = outbuf,.count = outcount,.datatype = datatype,.first = outoffset };
 
     MPIR_FUNC_ENTER;
 
-    *handled = false;
-    if (op)
-        *op = NULL;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        goto fn_exit;
-
-    buffer_measure(&to);
-    n = MPL_MIN(insize, buffer_size(&to) - outoffset);
-    from.count = n;
-    buffer_measure(&from);
-    mpi_errno = transfer(&from, &to, n, op, handled);
-    if (*handled) {
-        *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
-        MPII_GPUDT_COUNT(unpacks, 1);
+    if (unlikely(is_possible(op, handled))) {
+        struct buffer to = {.addr = outbuf,.count = outcount,.datatype = datatype,
+            .first = outoffset
+        };
+        mpi_errno = packed_transfer(&to, (void *) inbuf, insize, true, actual, op, handled);
+        if (*handled)
+            MPII_GPUDT_COUNT(unpacks, 1);
     }
 
-  fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -113,24 +110,19 @@ int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
                           MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct buffer from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
-    struct buffer to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
 
     MPIR_FUNC_ENTER;
 
-    *handled = false;
-    if (op)
-        *op = NULL;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        goto fn_exit;
+    if (unlikely(is_possible(op, handled))) {
+        struct buffer from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
+        struct buffer to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
+        buffer_measure(&from);
+        buffer_measure(&to);
+        mpi_errno = transfer(&from, &to, nbytes, op, handled);
+        if (*handled)
+            MPII_GPUDT_COUNT(local_copies, 1);
+    }
 
-    buffer_measure(&from);
-    buffer_measure(&to);
-    mpi_errno = transfer(&from, &to, nbytes, op, handled);
-    if (*handled)
-        MPII_GPUDT_COUNT(local_copies, 1);
-
-  fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
 }
@@ -143,10 +135,60 @@ int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpud
     return MPIR_Gpudt_ipack(inbuf, nbytes, MPI_BYTE, 0, outbuf, nbytes, &actual, op, handled);
 }
 
+bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                         const void **gpu_addr)
+{
+    struct buffer b = {.addr = buf,.count = count,.datatype = datatype };
+    struct MPII_Gpudt_side side;
+    bool is_gpu;
+    int64_t n;
+
+    *gpu_addr = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        return false;
+    buffer_measure(&b);
+    n = buffer_size(&b);
+    if (n <= 0)
+        return false;
+    side_place(&b, n, &side);
+    if (!b.is_absolute && MPII_Gpudt_is_near(side.low))
+        return false;
+
+    /* What cannot be found out is for the operation to report */
+    is_gpu = true;
+    if (side_set(&b, n, &side) == MPI_SUCCESS &&
+        MPII_Gpudt_side_classify(&side, b.is_absolute && side.type) == MPI_SUCCESS) {
+        is_gpu = MPII_Gpudt_side_is_gpu(&side);
+        if (is_gpu && !b.is_absolute)
+            *gpu_addr = side.low;
+    }
+    if (side.type)
+        MPII_Gpudt_type_release(side.type);
+    return is_gpu;
+}
+
 void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
 {
     if (MPII_Gpudt_driver_get())
         MPIR_Gpudt_type_commit(datatype);
+}
+
+/* Move at most so many bytes between a buffer and packed memory. */
+static int packed_transfer(struct buffer *typed, void *packed, MPI_Aint most, bool unpack,
+                           MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct buffer contig = {.addr = packed,.datatype = MPI_BYTE };
+    int64_t n;
+
+    buffer_measure(typed);
+    n = MPL_MIN(most, buffer_size(typed) - typed->first);
+    contig.count = n;
+    buffer_measure(&contig);
+    mpi_errno = transfer(unpack ? &contig : typed, unpack ? typed : &contig, n, op, handled);
+    if (*handled)
+        *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
+    return mpi_errno;
 }
 
 /* ---- describing ---- */
@@ -187,6 +229,7 @@ static int64_t buffer_size(const struct buffer *b)
 static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
 {
     side->type = NULL;
+    side->is_exact = HANDLE_IS_BUILTIN(b->datatype) && b->is_contig;
     side->first = b->first;
     side->addr = (char *) b->addr;
     side->low = b->low;
@@ -197,15 +240,16 @@ static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side
     }
 }
 
-/* Get the state of a side's datatype, unless the side is contiguous, and with it the exact bounds:
- * the datatype object's own true_lb is wrong for some nests of resized types. */
+/* Find out exactly where a side's data is, from the state of its datatype: the datatype object's own
+ * true_lb is wrong for some nests of resized types and distributed arrays. What turns out to be
+ * contiguous needs no datatype any more. */
 static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial;
     int64_t reach;
 
-    if (b->is_contig || side->type)
+    if (side->is_exact)
         goto fn_exit;
     mpi_errno = MPII_Gpudt_type_get(b->datatype, &side->type);
     MPIR_ERR_CHECK(mpi_errno);
@@ -213,12 +257,20 @@ static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *s
     mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
     MPIR_ERR_CHECK(mpi_errno);
     /* Both come from the same constructors; a range beyond the stream would leave the buffer */
-    MPIR_ERR_CHKANDJUMP(side->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN,
-                        "**gpudt_size");
+    MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
 
-    reach = serial->extent * (b->count - 1);
-    side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
-    side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
+    if (side->top.kind == MPII_GPUDT_KIND__BLOCK) {
+        side->addr = side->low = (char *) b->addr + serial->base_displ + b->first;
+        side->high = side->low + n;
+        MPII_Gpudt_type_release(side->type);
+        side->type = NULL;
+    } else {
+        side->addr = (char *) b->addr;
+        reach = serial->extent * (b->count - 1);
+        side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
+        side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
+    }
+    side->is_exact = true;
 
   fn_exit:
     return mpi_errno;

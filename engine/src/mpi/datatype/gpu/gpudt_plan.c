@@ -12,12 +12,19 @@
 #include "gpudt_plan.h"
 #include "gpudt_tuning.h"
 
+/* A stride, or a list of displacements. */
+struct level {
+    int64_t count;              /* children */
+    int64_t stride;             /* 0 with a list */
+    uint64_t displ;             /* device address of the list, or 0 */
+};
+
 /* What all strategies start from: the type as levels over a leaf, and the range relative to the
  * first child of the topmost stride that it touches. */
 struct shape {
     const struct MPII_Gpudt_plan_in *in;
     int nlevels;                /* levels found above the leaf, inside out; -1: too many */
-    struct MPII_Gpudt_level level[MPII_GPUDT_MAX_LEVELS];       /* without divisors */
+    struct level level[MPII_GPUDT_MAX_LEVELS];
     const struct MPII_Gpudt_record *leaf;       /* what is below the levels */
     const struct MPII_Gpudt_record *root;       /* child of the topmost stride: the tree's root */
     int root_index;             /* its record, which root may be a copy of */
@@ -43,6 +50,11 @@ static int64_t gcd(int64_t a, int64_t b)
 static int64_t ceil_div(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+static double max_double(double a, double b)
+{
+    return a > b ? a : b;
 }
 
 static int64_t min_i64(int64_t a, int64_t b)
@@ -87,12 +99,11 @@ static void shape_levels(struct shape *s, const struct MPII_Gpudt_record *top)
     s->nlevels = n <= MPII_GPUDT_MAX_LEVELS ? n : -1;
     for (int k = 0; k < s->nlevels; k++) {
         const struct MPII_Gpudt_record *from = chain[n - 1 - k];
-        struct MPII_Gpudt_level *to = &s->level[k];
-        memset(to, 0, sizeof(*to));
+        struct level *to = &s->level[k];
         to->count = from->count;
         to->stride = from->stride;
-        if (from->kind == MPII_GPUDT_KIND__BLKINDEXED)
-            to->displ = s->in->lookaside + (uint64_t) from->lookaside;
+        to->displ = from->kind == MPII_GPUDT_KIND__BLKINDEXED ?
+            s->in->lookaside + (uint64_t) from->lookaside : 0;
     }
 }
 
@@ -178,6 +189,7 @@ static void span_range(struct MPII_Gpudt_span *span, const struct shape *s, int 
     span->pos0 = beyond > 0 ? s->first + word - beyond : s->first;
     span->nwords = s->last > span->pos0 ? (s->last - span->pos0) / word : 0;
     span->lead = (int32_t) ((s->packed + (uint64_t) span->pos0) % MPII_GPUDT_LINE_SZ) / word;
+    span->has_ends = span->pos0 > s->first || span->pos0 + span->nwords * word < s->last;
 }
 
 /* Share out tiles of `tile` words: blocks take neighbouring tiles where there are more tiles than
@@ -194,24 +206,27 @@ static unsigned span_share(struct MPII_Gpudt_span *span, const struct shape *s, 
     if (span->tiles_per_block == 0)
         span->tiles_per_block = 1;
     int64_t blocks = ceil_div(span->ntiles, span->tiles_per_block);
-    return (unsigned) (blocks > 0 ? blocks : 1);        /* one for the ends */
+    /* The last block does the ends: one that has nothing else to do, if there are any. */
+    if (blocks == 0 || (span->has_ends && blocks < max_blocks))
+        blocks++;
+    return (unsigned) blocks;
 }
 
-/* Words of a tile: enough for `most` rounds of all threads, fewer while there are too few tiles for
- * all multiprocessors. */
-static int64_t tile_words(const struct shape *s, int64_t nwords, int most)
+/* Words of a tile: up to `most` rounds of all threads, or one while there are too few tiles for all
+ * multiprocessors. The rounds of larger tiles are a multiple of `unroll`, as kernels expect. */
+static int64_t tile_words(const struct shape *s, int64_t nwords, int unroll, int most)
 {
-    int64_t rounds = nwords / ((int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms);
+    const int64_t all = (int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms;
+    int64_t rounds = nwords / all;
 
-    rounds = rounds < 1 ? 1 : rounds > most ? most : rounds;
-    return rounds * MPII_GPUDT_THREADS;
+    rounds = min_i64(rounds, most) / unroll * unroll;
+    return (rounds > 0 ? rounds : 1) * MPII_GPUDT_THREADS;
 }
 
-static int64_t max_blocks(const struct shape *s)
+static int host_is_used(const struct shape *s)
 {
-    if (s->in->packed_place == MPII_GPUDT_PLACE__HOST || s->in->user_place == MPII_GPUDT_PLACE__HOST)
-        return MPII_GPUDT_MAX_BLOCKS_HOST;
-    return MPII_GPUDT_MAX_BLOCKS;
+    return s->in->packed_place == MPII_GPUDT_PLACE__HOST ||
+        s->in->user_place == MPII_GPUDT_PLACE__HOST;
 }
 
 /* Index of the kernel for the shape's unit, from that of its family's first. */
@@ -264,35 +279,63 @@ static void copy2d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 
 static double copy2d_cost(const struct shape *s)
 {
-    return MPII_GPUDT_COPY2D_FIXED_NS +
-        MPII_GPUDT_COPY2D_ROW_NS * (double) ((s->last - s->first) / s->leaf->size) +
-        MPII_GPUDT_COPY2D_BYTE_NS * (double) (s->last - s->first);
+    const double bytes = (double) (s->last - s->first), rows = bytes / (double) s->leaf->size;
+    double start = MPII_GPUDT_COPY2D_NS, row = MPII_GPUDT_COPY2D_ROW_NS;
+    double byte = MPII_GPUDT_COPY2D_BYTE_NS;
+
+    if (host_is_used(s)) {
+        start = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_NS : MPII_GPUDT_COPY2D_TO_HOST_NS;
+        row = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_ROW_NS : MPII_GPUDT_COPY2D_TO_HOST_ROW_NS;
+        byte = MPII_GPUDT_COPY2D_HOST_BYTE_NS;
+    }
+    return start + max_double(rows * row, bytes * byte);        /* rows and bytes overlap */
 }
 
 /* ---------------------------------------------------------------- BOX */
 
-/* Levels as the kernels take them. A block longer than `unit` bytes is the innermost one; unit 0: the
- * leaf is no level. */
-static void levels_set(struct MPII_Gpudt_levels *levels, const struct shape *s, int unit)
+/* Levels as the kernels take them: n of them, none or more. */
+static void levels_set(struct MPII_Gpudt_levels *levels, const struct level *from, int n)
 {
-    struct MPII_Gpudt_level all[MPII_GPUDT_MAX_LEVELS + 1];
+    int64_t below = 0;          /* how far the level below goes, over all its children */
+
+    memset(&levels->top, 0, sizeof(levels->top));
+    levels->nlevels = n > 0 ? n - 1 : 0;
+    levels->pad = 0;
+    for (int k = 0; k < n; k++) {
+        struct MPII_Gpudt_level *to = k + 1 < n ? &levels->level[k] : &levels->top;
+        to->step = from[k].stride - below;
+        to->displ = from[k].displ;
+        to->count = from[k].count;
+        if (k + 1 < n)
+            MPII_Gpudt_divisor_set(&to->div, to->count);
+        below = from[k].count * from[k].stride;
+    }
+}
+
+/* All levels of a box. A block longer than a unit is the innermost one. Returns their number. */
+static int box_levels(const struct shape *s, struct level *level)
+{
     int n = 0;
 
-    memset(all, 0, sizeof(all));
-    if (unit > 0 && s->leaf->size > unit) {
-        all[0].count = s->leaf->size / unit;
-        all[0].stride = unit;
+    if (s->leaf->size > s->unit) {
+        level[0].count = s->leaf->size / s->unit;
+        level[0].stride = s->unit;
+        level[0].displ = 0;
         n = 1;
     }
     for (int k = 0; k < s->nlevels; k++)
-        all[n++] = s->level[k];
-    for (int k = 0; k + 1 < n; k++) {
-        MPII_Gpudt_divisor_set(&all[k].div, all[k].count);
-        levels->level[k] = all[k];
+        level[n++] = s->level[k];
+    return n;
+}
+
+/* Whether the kernels can take strides as 32 bits. */
+static int levels_are_small(const struct MPII_Gpudt_levels *levels)
+{
+    for (int k = 0; k < levels->nlevels; k++) {
+        if (levels->level[k].step != (int32_t) levels->level[k].step)
+            return 0;
     }
-    levels->nlevels = n > 0 ? n - 1 : 0;
-    levels->top = all[levels->nlevels];
-    levels->pad = 0;
+    return levels->top.step == (int32_t) levels->top.step;
 }
 
 static int box_applies(const struct shape *s)
@@ -301,42 +344,44 @@ static int box_applies(const struct shape *s)
         s->nlevels + (s->leaf->size > s->unit) <= MPII_GPUDT_MAX_LEVELS;
 }
 
-/* Whether positions and strides have 31 bits. */
-static int box_is_small(const struct shape *s)
-{
-    for (int k = 0; k < s->nlevels; k++) {
-        if (s->level[k].stride != (int32_t) s->level[k].stride)
-            return 0;
-    }
-    return !s->in->wide && s->last / s->unit <= INT32_MAX;
-}
-
 static void box_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_box *args = &plan->args.box;
+    struct level level[MPII_GPUDT_MAX_LEVELS + 1];
 
     span_range(&args->span, s, MPII_GPUDT_WORD_BOX(s->unit));
-    levels_set(&args->levels, s, s->unit);
-    plan->kernel = kernel_id(box_is_small(s) ? MPII_GPUDT_KERNEL__box32_1_PACK :
+    levels_set(&args->levels, level, box_levels(s, level));
+    args->run = s->leaf->size > s->unit && s->nlevels > 0 ? s->leaf->size / s->unit : 0;
+    plan->kernel = kernel_id(!s->in->wide && s->last / s->unit <= INT32_MAX &&
+                             levels_are_small(&args->levels) ? MPII_GPUDT_KERNEL__box32_1_PACK :
                              MPII_GPUDT_KERNEL__box64_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, tile_words(s, args->span.nwords,
-                                                       MPII_GPUDT_UNROLL_BOX(s->unit)),
-                            max_blocks(s));
+    plan->grid = span_share(&args->span, s,
+                            tile_words(s, args->span.nwords,
+                                       MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack),
+                                       MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack)),
+                            MPII_GPUDT_MAX_BLOCKS);
 }
 
-/* Time to move the bytes if user memory is touched in pieces of `piece` bytes that are each alone
- * in their sectors. */
-static double sector_cost(const struct shape *s, double piece)
+/* Time of a kernel that touches user memory in pieces of `piece` bytes which are each alone in
+ * their sectors, and that is `factor` times slower than the memory: launch and bus included. */
+static double kernel_cost(const struct shape *s, double piece, double factor)
 {
-    double waste = piece < MPII_GPUDT_SECTOR_SZ ? MPII_GPUDT_SECTOR_SZ / piece : 1;
+    const double bytes = (double) (s->last - s->first);
+    const double waste = piece < MPII_GPUDT_SECTOR_SZ ? MPII_GPUDT_SECTOR_SZ / piece : 1;
+    const double memory = factor * bytes * MPII_GPUDT_BYTE_NS * (1 + waste) / 2;
 
-    return (double) (s->last - s->first) * MPII_GPUDT_BYTE_NS * (1 + waste) / 2;
+    if (!host_is_used(s))
+        return MPII_GPUDT_LAUNCH_NS + memory;
+    return MPII_GPUDT_LAUNCH_NS +
+        (s->in->unpack ? MPII_GPUDT_FROM_HOST_NS : MPII_GPUDT_TO_HOST_NS) +
+        max_double(memory, bytes * MPII_GPUDT_HOST_BYTE_NS);
 }
 
 static double box_cost(const struct shape *s)
 {
-    return MPII_GPUDT_LAUNCH_NS + sector_cost(s, (double) s->leaf->size);
+    return kernel_cost(s, (double) s->leaf->size,
+                       s->unit == 1 && !s->in->unpack ? MPII_GPUDT_BOX_BYTES_FACTOR : 1);
 }
 
 /* ---------------------------------------------------------------- TURN */
@@ -367,6 +412,27 @@ static int64_t turn_count(const struct shape *s, int k)
     return ceil_div(s->last, below);
 }
 
+/* Units of the stream in one child of a level. */
+static int64_t turn_below(const struct shape *s, int k)
+{
+    int64_t below = 1;
+
+    for (int j = 0; j < k; j++)
+        below *= s->level[j].count;
+    return below;
+}
+
+/* Squares that the range touches, and those before them. */
+static double turn_squares(const struct shape *s, int turned)
+{
+    double squares = (double) ceil_div(turn_below(s, turned), MPII_GPUDT_SQUARE_IN(s->unit)) *
+        (double) ceil_div(turn_count(s, turned), MPII_GPUDT_SQUARE_TURNED(s->unit));
+
+    for (int k = turned + 1; k < s->nlevels; k++)
+        squares *= (double) turn_count(s, k);
+    return squares;
+}
+
 static int turn_applies(const struct shape *s)
 {
     if (s->nlevels < 2 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK || s->leaf->size != s->unit ||
@@ -376,87 +442,66 @@ static int turn_applies(const struct shape *s)
     int turned = turn_level(s);
     if (turned == 0)
         return 0;
-    /* Squares, and children of the other levels, are counted in 32 bits */
-    double squares = 1;
-    for (int k = 0; k < s->nlevels; k++) {
-        int64_t count = turn_count(s, k);
-        squares *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
-    }
-    return squares < INT32_MAX;
+    /* Squares, and units below the turned level, are counted in 32 bits */
+    struct MPII_Gpudt_levels inner;
+    levels_set(&inner, s->level, turned);
+    return turn_below(s, turned) < INT32_MAX - MPII_GPUDT_SQUARE_IN(s->unit) &&
+        levels_are_small(&inner) && turn_squares(s, turned) < INT32_MAX;
 }
 
 static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_turn *args = &plan->args.turn;
     int turned = turn_level(s);
-    int64_t below = 1, tiles = 1;
 
     span_range(&args->span, s, s->unit);
-    levels_set(&args->levels, s, s->unit);
-    args->nothers = 0;
-    args->pad = 0;
-    for (int k = 0; k < s->nlevels; k++) {
-        int64_t count = turn_count(s, k);
-        if (k == 0) {
-            args->in_count = count;
-            args->in_stride = s->level[k].stride;
-            args->squares_in = ceil_div(count, MPII_GPUDT_SQUARE);
-            tiles *= args->squares_in;
-        } else if (k == turned) {
-            args->turned_count = count;
-            args->turned_stride = s->level[k].stride;
-            args->turned_below = below;
-            args->squares_turned = ceil_div(count, MPII_GPUDT_SQUARE);
-            tiles *= args->squares_turned;
-        } else {
-            args->other[args->nothers].count = count;
-            args->other[args->nothers].stride = s->level[k].stride;
-            args->other[args->nothers].below = below;
-            args->nothers++;
-            tiles *= count;
-        }
-        below *= count;
-    }
-    args->span.ntiles = tiles;
+    args->below = turn_below(s, turned);
+    args->count = turn_count(s, turned);
+    args->stride = s->level[turned].stride;
+    args->squares_in = ceil_div(args->below, MPII_GPUDT_SQUARE_IN(s->unit));
+    args->squares_turned = ceil_div(args->count, MPII_GPUDT_SQUARE_TURNED(s->unit));
+    MPII_Gpudt_divisor_set(&args->by_in, args->squares_in);
+    MPII_Gpudt_divisor_set(&args->by_turned, args->squares_turned);
+    levels_set(&args->inner, s->level, turned);
+    levels_set(&args->outer, s->level + turned + 1, s->nlevels - turned - 1);
+    args->span.ntiles = (int64_t) turn_squares(s, turned);
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__turn_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE, max_blocks(s));
+    plan->grid = span_share(&args->span, s,
+                            MPII_GPUDT_SQUARE_IN(s->unit) * MPII_GPUDT_SQUARE_TURNED(s->unit),
+                            MPII_GPUDT_MAX_BLOCKS);
 }
 
 static double turn_cost(const struct shape *s)
 {
-    int turned = turn_level(s);
-    double units = MPII_GPUDT_SQUARE * MPII_GPUDT_SQUARE;
-    for (int k = 0; k < s->nlevels; k++) {
-        int64_t count = turn_count(s, k);
-        units *= (double) (k == 0 || k == turned ? ceil_div(count, MPII_GPUDT_SQUARE) : count);
-    }
-    return MPII_GPUDT_LAUNCH_NS + units * s->unit * MPII_GPUDT_TURN_BYTE_NS;
+    double bytes = turn_squares(s, turn_level(s)) * s->unit *
+        MPII_GPUDT_SQUARE_IN(s->unit) * MPII_GPUDT_SQUARE_TURNED(s->unit);
+
+    /* To the host, lines cut by squares cost more than a box's loads. */
+    if (host_is_used(s))
+        return kernel_cost(s, s->unit, 1) + MPII_GPUDT_TURN_HOST_NS;
+    return MPII_GPUDT_LAUNCH_NS + bytes * MPII_GPUDT_TURN_BYTE_NS;
 }
 
 /* ---------------------------------------------------------------- LIST */
 
-static int list_is_runs(const struct MPII_Gpudt_serial *serial, const struct MPII_Gpudt_record *rec)
-{
-    return rec->kind == MPII_GPUDT_KIND__INDEXED && rec->extent == rec->child_size &&
-        serial->records[rec->child].kind == MPII_GPUDT_KIND__BLOCK;
-}
-
+/* Entries of one run, or of pieces at a stride, whose bytes are counted in 32 bits. */
 static int list_applies(const struct shape *s)
 {
-    return s->nlevels >= 0 && list_is_runs(s->in->serial, s->leaf);
+    return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__INDEXED &&
+        s->in->serial->records[s->leaf->child].kind == MPII_GPUDT_KIND__BLOCK &&
+        (s->leaf->extent == s->leaf->child_size || s->leaf->child_size < MPII_GPUDT_MAX_PIECE);
 }
 
-/* Words of a tile such that the window holds its runs even if they are much shorter than average. */
-static int64_t list_tile(const struct shape *s, int64_t nwords, int word)
+/* Words of a tile: fewer than there could be if its entries are many. */
+static int64_t list_tile(const struct shape *s, int64_t nwords)
 {
-    int64_t average = s->leaf->size / s->leaf->count;
-    int64_t tile = tile_words(s, nwords, MPII_GPUDT_LIST_ROUNDS);
+    const int word = MPII_GPUDT_WORD_LIST(s->unit);
+    const int64_t average = s->leaf->size / s->leaf->count;
+    const int64_t most = average * MPII_GPUDT_LIST_ENTRIES / (MPII_GPUDT_THREADS * word);
 
-    while (tile > MPII_GPUDT_LINE_SZ / word &&
-           tile * word > average * (MPII_GPUDT_WINDOW - MPII_GPUDT_THREADS) * 2 / 3)
-        tile /= 2;
-    return tile;
+    return tile_words(s, nwords, MPII_GPUDT_UNROLL_LIST(s->unit, s->in->unpack),
+                      (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
 }
 
 static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
@@ -464,36 +509,58 @@ static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     struct MPII_Gpudt_args_list *args = &plan->args.list;
 
     span_range(&args->span, s, MPII_GPUDT_WORD_LIST(s->unit));
-    levels_set(&args->levels, s, 0);
+    levels_set(&args->levels, s->level, s->nlevels);
     args->nruns = s->leaf->count;
-    args->unit = s->leaf->child_size;
     args->list_size = s->leaf->size;
-    MPII_Gpudt_divisor_set(&args->by_unit, args->unit);
-    MPII_Gpudt_divisor_set(&args->by_list, args->list_size);
+    args->piece = s->leaf->child_size;
+    args->gap = s->leaf->extent - s->leaf->child_size;
     MPII_Gpudt_divisor_set(&args->by_nruns, args->nruns);
+    MPII_Gpudt_divisor_set(&args->by_list, args->list_size);
+    MPII_Gpudt_divisor_set(&args->by_piece, args->piece);
     args->prefix = s->in->lookaside + (uint64_t) s->leaf->lookaside;
     args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            list_tile(s, args->span.nwords, MPII_GPUDT_WORD_LIST(s->unit)),
-                            min_i64(max_blocks(s),
-                                    (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms));
+    plan->grid = span_share(&args->span, s, list_tile(s, args->span.nwords),
+                            (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms);
+}
+
+/* Average size of the contiguous pieces. */
+static double piece_size(const struct shape *s)
+{
+    double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
+
+    return piece > 1 ? piece : 1;
 }
 
 static double list_cost(const struct shape *s)
 {
-    return MPII_GPUDT_LAUNCH_NS + MPII_GPUDT_LIST_FACTOR *
-        sector_cost(s, (double) s->leaf->size / (double) s->leaf->count);
+    const int word = MPII_GPUDT_WORD_LIST(s->unit);
+    const double entry = (double) s->leaf->size / (double) s->leaf->count;
+    const int64_t bytes = min_i64(s->last - s->first,
+                                  list_tile(s, (s->last - s->first) / word) * word);
+    double rounds = (double) bytes / entry / MPII_GPUDT_THREADS + 1;
+
+    if (rounds > MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS)
+        rounds = MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS;
+    return MPII_GPUDT_LIST_NS * (double) (int) rounds +
+        kernel_cost(s, piece_size(s), MPII_GPUDT_LIST_FACTOR);
 }
 
 /* ---------------------------------------------------------------- TREE */
+
+/* Whether each entry of a list is one run. */
+static int is_runs(const struct MPII_Gpudt_serial *serial, const struct MPII_Gpudt_record *rec)
+{
+    return rec->kind == MPII_GPUDT_KIND__INDEXED && rec->extent == rec->child_size &&
+        serial->records[rec->child].kind == MPII_GPUDT_KIND__BLOCK;
+}
 
 static void node_set(struct MPII_Gpudt_node *node, const struct MPII_Gpudt_serial *serial,
                      const struct MPII_Gpudt_record *rec)
 {
     memset(node, 0, sizeof(*node));
-    node->kind = list_is_runs(serial, rec) ? MPII_GPUDT_KIND__RUNS : rec->kind;
+    node->kind = is_runs(serial, rec) ? MPII_GPUDT_KIND__RUNS : rec->kind;
     node->child = rec->child;
     node->count = rec->count;
     node->step = rec->kind == MPII_GPUDT_KIND__VECTOR ? rec->stride : rec->extent;
@@ -525,17 +592,17 @@ static int tree_narrows(const struct shape *s)
     return rec->kind != MPII_GPUDT_KIND__BLOCK && rec->count >= MPII_GPUDT_NARROW_MIN;
 }
 
-static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+/* The tree and the range, for words of `word` bytes. */
+static void tree_set(struct MPII_Gpudt_args_tree *args, const struct shape *s, int word)
 {
-    struct MPII_Gpudt_args_tree *args = &plan->args.tree;
-    const struct MPII_Gpudt_serial *serial = from->in->serial;
-    struct shape copy = *from, *s = &copy;
+    const struct MPII_Gpudt_serial *serial = s->in->serial;
 
-    shape_unbase_list(s, s->root);
-    span_range(&args->span, s, MPII_GPUDT_WORD_TREE(s->unit));
+    span_range(&args->span, s, word);
     args->type_size = s->root->size;
+    args->type_units = s->root->size / s->unit;
     args->extent = s->root_stride;
     MPII_Gpudt_divisor_set(&args->by_type, args->type_size);
+    MPII_Gpudt_divisor_set(&args->by_units, args->type_units);
     args->lookaside = s->in->lookaside;
     args->narrow = tree_narrows(s);
     args->root = s->root_index;
@@ -552,20 +619,62 @@ static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
     } else {
         args->nodes = s->in->nodes;
     }
+}
+
+static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_tree *args = &plan->args.tree;
+    struct shape copy = *from, *s = &copy;
+
+    shape_unbase_list(s, s->in->top);
+    tree_set(args, s, MPII_GPUDT_WORD_TREE(s->unit, s->in->unpack));
     plan->kernel = kernel_id(!s->in->wide && s->last <= INT32_MAX ?
                              MPII_GPUDT_KERNEL__tree32_1_PACK : MPII_GPUDT_KERNEL__tree64_1_PACK,
                              s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, tile_words(s, args->span.nwords,
-                                                       MPII_GPUDT_UNROLL_TREE(s->unit)),
-                            max_blocks(s));
+    plan->grid = span_share(&args->span, s,
+                            tile_words(s, args->span.nwords,
+                                       MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack),
+                                       MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack)),
+                            MPII_GPUDT_MAX_BLOCKS);
 }
 
 static double tree_cost(const struct shape *s)
 {
-    double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
+    return MPII_GPUDT_TREE_NS + kernel_cost(s, piece_size(s), MPII_GPUDT_TREE_FACTOR);
+}
 
-    return MPII_GPUDT_LAUNCH_NS + MPII_GPUDT_TREE_FACTOR * sector_cost(s, piece > 1 ? piece : 1);
+/* ---------------------------------------------------------------- MAP */
+
+/* Datatypes that fit a map, and 32 bits for positions and displacements. */
+static int map_applies(const struct shape *s)
+{
+    return !s->in->wide && s->root->kind != MPII_GPUDT_KIND__BLKINDEXED &&
+        s->root->size / s->unit <= MPII_GPUDT_MAX_MAP && s->last <= INT32_MAX &&
+        s->root_stride == (int32_t) s->root_stride &&
+        s->in->serial->true_extent <= INT32_MAX;
+}
+
+static void map_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_tree *args = &plan->args.tree;
+
+    tree_set(args, s, MPII_GPUDT_WORD_BOX(s->unit));
+    args->narrow = 0;
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__map_1_PACK, s);
+    plan->args_sz = sizeof(*args);
+    plan->grid = span_share(&args->span, s,
+                            tile_words(s, args->span.nwords,
+                                       MPII_GPUDT_UNROLL_MAP(s->unit, s->in->unpack),
+                                       MPII_GPUDT_MAP_ROUNDS),
+                            (int64_t) MPII_GPUDT_MAP_BLOCKS_PER_SM * s->in->nsms);
+}
+
+static double map_cost(const struct shape *s)
+{
+    return MPII_GPUDT_MAP_NS *
+        (double) ceil_div(s->root->size / s->unit, MPII_GPUDT_THREADS) +
+        kernel_cost(s, piece_size(s), MPII_GPUDT_MAP_FACTOR);
 }
 
 /* ---------------------------------------------------------------- the table */
@@ -581,6 +690,7 @@ static const struct strategy {
     [MPII_GPUDT_STRATEGY__TURN] = {"turn", turn_applies, turn_cost, turn_fill},
     [MPII_GPUDT_STRATEGY__BOX] = {"box", box_applies, box_cost, box_fill},
     [MPII_GPUDT_STRATEGY__LIST] = {"list", list_applies, list_cost, list_fill},
+    [MPII_GPUDT_STRATEGY__MAP] = {"map", map_applies, map_cost, map_fill},
     [MPII_GPUDT_STRATEGY__TREE] = {"tree", tree_applies, tree_cost, tree_fill},
 };
 

@@ -20,6 +20,7 @@ enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__TURN,  /* a transposing box, through squares in shared memory */
     MPII_GPUDT_STRATEGY__BOX,   /* nested strides, also with lists of equal blocks */
     MPII_GPUDT_STRATEGY__LIST,  /* runs of any length */
+    MPII_GPUDT_STRATEGY__MAP,   /* many small datatypes, whatever their tree */
     MPII_GPUDT_STRATEGY__TREE,  /* anything */
     MPII_GPUDT_NSTRATEGIES
 };

@@ -9,6 +9,20 @@
 #include "gpudt_ptr.h"
 #include "gpudt_driver.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Bounds of the addresses of GPU memory seen in this process, wide enough for what lies next to them:
+ * drivers map all of a device's memory in one region. */
+#define REGION_SZ ((uint64_t) 1 << 32)
+static MPL_atomic_uint64_t gpu_low = MPL_ATOMIC_UINT64_T_INITIALIZER(UINT64_MAX);
+static MPL_atomic_uint64_t gpu_high = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+
+static void gpu_address_note(const void *addr);
+static bool is_gone(const void *addr);
+static bool is_readable(const void *addr);
+
 /* The driver answers so as long as nothing in this process has brought CUDA up (or after it is
  * torn down, or in a forked child that inherited it dead): there can be no device address. */
 static bool means_no_cuda(CUresult res)
@@ -67,8 +81,12 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     }
 
     if (res != CUDA_SUCCESS || (type == 0 && !is_managed)) {
+        MPIR_ERR_CHKANDJUMP1(is_gone(addr), mpi_errno, MPI_ERR_BUFFER, "**gpudt_gone",
+                             "**gpudt_gone %p", addr);
         *ptr = host;
     } else {
+        if (is_managed || type != CU_MEMORYTYPE_HOST)
+            gpu_address_note(addr);
         ptr->mem = is_managed ? MPIR_GPUDT_MEM__MANAGED :
             type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
         ptr->device = device;
@@ -96,5 +114,40 @@ int MPIR_Gpudt_is_device(const void *addr)
     res = drv->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) addr);
     if (likely(res == CUDA_SUCCESS))
         return type == CU_MEMORYTYPE_DEVICE;
-    return !(res == CUDA_ERROR_INVALID_VALUE || means_no_cuda(res));
+    return !(res == CUDA_ERROR_INVALID_VALUE || means_no_cuda(res)) || is_gone(addr);
+}
+
+static void gpu_address_note(const void *addr)
+{
+    uint64_t low = (uint64_t) (uintptr_t) addr / REGION_SZ * REGION_SZ;
+    uint64_t high = low + (REGION_SZ - 1);
+
+    /* Threads that race lose a bound at worst, until the next message */
+    if (unlikely(low < MPL_atomic_relaxed_load_uint64(&gpu_low)))
+        MPL_atomic_relaxed_store_uint64(&gpu_low, low);
+    if (unlikely(high > MPL_atomic_relaxed_load_uint64(&gpu_high)))
+        MPL_atomic_relaxed_store_uint64(&gpu_high, high);
+}
+
+/* Whether an address that the driver does not know (any more) is no host memory either. It would be
+ * left to the CPU, which would fault; GPU memory that was freed is where programs err so. Only
+ * addresses among those of GPU memory are looked at: this costs a system call. */
+static bool is_gone(const void *addr)
+{
+    uint64_t at = (uint64_t) (uintptr_t) addr;
+
+    return at >= MPL_atomic_relaxed_load_uint64(&gpu_low) &&
+        at <= MPL_atomic_relaxed_load_uint64(&gpu_high) && !is_readable(addr);
+}
+
+/* The kernel reads the signal set before it finds that it is not told what to do with it. */
+static bool is_readable(const void *addr)
+{
+#ifdef SYS_rt_sigprocmask
+    const void *set = (const void *) ((uintptr_t) addr & ~(uintptr_t) 7);
+
+    return !(syscall(SYS_rt_sigprocmask, -1, set, NULL, (size_t) 8) == -1 && errno == EFAULT);
+#else
+    return true;
+#endif
 }

@@ -110,18 +110,35 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
     return mpi_errno;
 }
 
-/* Whether pinned memory is mapped from low to high: a program may register part of an array. */
+/* Whether pinned memory is mapped from low to high: a program may register parts of an array. Drivers
+ * that cannot say how far a registration goes are only asked about both ends. */
 static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUdeviceptr low, last;
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
+    };
+    char *at = side->low;
+    uint64_t shift = 0;
 
-    if (drv->cuMemHostGetDevicePointer(&low, side->low, 0) != CUDA_SUCCESS ||
-        drv->cuMemHostGetDevicePointer(&last, side->high - 1, 0) != CUDA_SUCCESS)
-        return false;
-    if (last - low != (CUdeviceptr) (side->high - 1 - side->low))
-        return false;
-    side->shift = (uint64_t) low - (uint64_t) (uintptr_t) side->low;
+    while (at < side->high) {
+        CUdeviceptr start = 0, mapped;
+        size_t sz = 0;
+        void *values[] = { &start, &sz };
+
+        if (drv->cuMemHostGetDevicePointer(&mapped, at, 0) != CUDA_SUCCESS)
+            return false;
+        if (at != side->low && mapped - (uint64_t) (uintptr_t) at != shift)
+            return false;
+        shift = mapped - (uint64_t) (uintptr_t) at;
+
+        if (drv->cuPointerGetAttributes(2, attributes, values, mapped) == CUDA_SUCCESS && sz > 0 &&
+            start <= mapped && mapped - start < sz)
+            at += start + sz - mapped;
+        else
+            at = at < side->high - 1 ? side->high - 1 : side->high;
+    }
+    side->shift = shift;
     return true;
 }
 

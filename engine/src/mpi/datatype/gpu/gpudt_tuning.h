@@ -2,47 +2,53 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Every number that plan and kernels use and that was found by measuring. Knows nothing but numbers.
+ * Every number of the plan and the kernels that was found by measuring. Knows nothing else.
  */
 
 #ifndef GPUDT_TUNING_H_INCLUDED
 #define GPUDT_TUNING_H_INCLUDED
 
 /* Bytes of packed memory that a thread moves at a time, for a unit of so many bytes. A locator that
- * divides finds each unit by itself; one that searches does it once a word. */
-#ifndef MPII_GPUDT_WORD_BOX
+ * finds each unit by itself needs no wide words, one that searches does it once a word. */
 #define MPII_GPUDT_WORD_BOX(unit_)  ((unit_) < 4 ? 4 : (unit_))
-#endif
-#ifndef MPII_GPUDT_WORD_LIST
-#define MPII_GPUDT_WORD_LIST(unit_) ((unit_) == 1 ? 8 : 16)
-#endif
-#ifndef MPII_GPUDT_WORD_TREE
-#define MPII_GPUDT_WORD_TREE(unit_) ((unit_) == 1 ? 8 : 16)
-#endif
+#define MPII_GPUDT_WORD_LIST(unit_) ((unit_) < 4 ? 4 : (unit_))
+/* To unpack, wide words would leave each thread with neighbouring units, and the stores of a warp
+ * far apart. */
+#define MPII_GPUDT_WORD_TREE(unit_, unpack_) \
+    ((unit_) == 1 || ((unpack_) && (unit_) < 8) ? 8 : 16)
 
 /* Words that a thread loads before it stores the first. */
-#ifndef MPII_GPUDT_UNROLL_BOX
-#define MPII_GPUDT_UNROLL_BOX(unit_)  ((unit_) < 4 ? 2 : 4)
-#endif
-#ifndef MPII_GPUDT_UNROLL_LIST
-#define MPII_GPUDT_UNROLL_LIST(unit_) 1
-#endif
-#ifndef MPII_GPUDT_UNROLL_TREE
-#define MPII_GPUDT_UNROLL_TREE(unit_) 1
+#define MPII_GPUDT_UNROLL_BOX(unit_, unpack_)  4
+#define MPII_GPUDT_UNROLL_LIST(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 2 : 4)
+#define MPII_GPUDT_UNROLL_MAP(unit_, unpack_)  ((unit_) < 4 && !(unpack_) ? 2 : 4)
+#define MPII_GPUDT_UNROLL_TREE(unit_, unpack_) 1
+
+/* Rounds of all threads in the largest tile of the list kernels, and entries that a tile should
+ * have at most. */
+#define MPII_GPUDT_LIST_ROUNDS  8
+#define MPII_GPUDT_LIST_ENTRIES 384
+
+/* Rounds of all threads in a tile of the map kernels, which begin with work for the whole block. */
+#ifndef MPII_GPUDT_MAP_ROUNDS
+#define MPII_GPUDT_MAP_ROUNDS 8
 #endif
 
-/* Rounds of all threads in a tile of the list kernels. */
-#ifndef MPII_GPUDT_LIST_ROUNDS
-#define MPII_GPUDT_LIST_ROUNDS 2
-#endif
+/* Blocks of turn kernels that a multiprocessor must have registers for. The compiler would take
+ * more registers than pay. */
+#define MPII_GPUDT_TURN_BLOCKS 4
 
 /* Tiles there should be for each multiprocessor before tiles grow. */
 #define MPII_GPUDT_TILES_PER_SM 8
 
-/* Blocks of threads at most: all, to device memory; few fill the bus to the host. */
-#define MPII_GPUDT_MAX_BLOCKS      (1 << 30)
-#define MPII_GPUDT_MAX_BLOCKS_HOST (1 << 30)
-#define MPII_GPUDT_LIST_BLOCKS_PER_SM 8
+/* Blocks of threads at most, in a launch; and for each multiprocessor, in kernels that have blocks
+ * do several tiles because each begins with work for its own. */
+#define MPII_GPUDT_MAX_BLOCKS (1 << 30)
+#ifndef MPII_GPUDT_LIST_BLOCKS_PER_SM
+#define MPII_GPUDT_LIST_BLOCKS_PER_SM 6
+#endif
+#ifndef MPII_GPUDT_MAP_BLOCKS_PER_SM
+#define MPII_GPUDT_MAP_BLOCKS_PER_SM 8
+#endif
 
 /* A list of at least so many entries is narrowed for each tile by the tree kernels. */
 #define MPII_GPUDT_NARROW_MIN 64
@@ -51,13 +57,27 @@
 #define MPII_GPUDT_LAUNCH_NS       7600.0
 #define MPII_GPUDT_BYTE_NS         0.0005
 #define MPII_GPUDT_SECTOR_SZ       32.0 /* bytes */
-#define MPII_GPUDT_LIST_FACTOR     1.5
-#define MPII_GPUDT_TREE_FACTOR     3.0
+#define MPII_GPUDT_BOX_BYTES_FACTOR 1.3       /* to pack single bytes */
+#define MPII_GPUDT_LIST_NS         500.0        /* to look up a tile's entries */
+#define MPII_GPUDT_LIST_FACTOR     1.2
+#define MPII_GPUDT_MAP_NS          700.0       /* for each round of units of a datatype */
+#define MPII_GPUDT_MAP_FACTOR      1.1
+#define MPII_GPUDT_TREE_NS         1200.0
+#define MPII_GPUDT_TREE_FACTOR     2.0
 #define MPII_GPUDT_TURN_BYTE_NS    0.0006
+#define MPII_GPUDT_TURN_HOST_NS    1000.0
 #define MPII_GPUDT_TURN_STRIDE     64   /* bytes; below, a box's loads share sectors anyway */
 #define MPII_GPUDT_COPY2D_PITCH    0x7fffffff   /* bytes; the driver's largest pitch */
-#define MPII_GPUDT_COPY2D_FIXED_NS 9000.0
-#define MPII_GPUDT_COPY2D_ROW_NS   1.0
-#define MPII_GPUDT_COPY2D_BYTE_NS  0.0006
+#define MPII_GPUDT_COPY2D_NS       9500.0       /* device to device: to start it, a row, a byte */
+#define MPII_GPUDT_COPY2D_ROW_NS   0.1
+#define MPII_GPUDT_COPY2D_BYTE_NS  0.0010
+#define MPII_GPUDT_COPY2D_TO_HOST_NS       6800.0       /* a small one; a row; a byte */
+#define MPII_GPUDT_COPY2D_TO_HOST_ROW_NS   1.3
+#define MPII_GPUDT_COPY2D_FROM_HOST_NS     8000.0
+#define MPII_GPUDT_COPY2D_FROM_HOST_ROW_NS 8.0
+#define MPII_GPUDT_COPY2D_HOST_BYTE_NS     0.0183
+#define MPII_GPUDT_TO_HOST_NS      900.0        /* kernels: what a launch costs more, and a byte */
+#define MPII_GPUDT_FROM_HOST_NS    1800.0
+#define MPII_GPUDT_HOST_BYTE_NS    0.0193
 
 #endif /* GPUDT_TUNING_H_INCLUDED */

@@ -27,16 +27,11 @@ struct MPII_Gpudt_type {
     void (*upload_free) (struct MPII_Gpudt_upload * upload);
 };
 
-/* The place in a datatype object that holds its state; NULL there: not built yet.
- * MPII_GPUDT_TYPE_SLOT_EXTERN is for programs built without the field. */
-#ifdef MPII_GPUDT_TYPE_SLOT_EXTERN
-void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp);
-#else
+/* The place in a datatype object that holds its state; NULL there: not built yet. */
 static inline void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp)
 {
     return &dtp->typerep.gpudt;
 }
-#endif
 
 /* Get the state of a datatype, building it if this is its first use.
  *   datatype  (IN)   any valid datatype, committed or not

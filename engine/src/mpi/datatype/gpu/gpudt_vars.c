@@ -28,6 +28,7 @@ cvars:
         turn   - A kernel that turns squares in shared memory, for transposed data
         box    - A kernel for nested strides
         list   - A kernel for lists of contiguous runs
+        map    - A kernel for many small datatypes, with a map of one of them in shared memory
         tree   - A kernel that walks the whole datatype
         rows   - No kernels: a copy by the driver for each block or row
 
@@ -120,6 +121,9 @@ unsigned MPII_Gpudt_allowed_strategies(void)
             break;
         case MPIR_CVAR_GPUDT_STRATEGY_list:
             allowed = 1u << MPII_GPUDT_STRATEGY__LIST;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_map:
+            allowed = 1u << MPII_GPUDT_STRATEGY__MAP;
             break;
         case MPIR_CVAR_GPUDT_STRATEGY_tree:
             allowed = 1u << MPII_GPUDT_STRATEGY__TREE;

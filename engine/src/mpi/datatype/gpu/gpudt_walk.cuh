@@ -6,16 +6,20 @@
  * They know nothing of packing or unpacking or of what is done at the address. Compiles as CUDA and
  * as host C++.
  *
- * A locator for units of UNIT bytes offers to a block of threads (all of whose threads make each
- * call that is marked so)
+ * A locator for units of UNIT bytes offers to a block of threads
+ *     WORD, UNROLL        bytes of a word, words that a thread has in flight
+ *     STEP                units from one to the next of a thread's units of a word: 1, or 32 where
+ *                         the lanes of a warp take adjacent units
+ *     NEIGHBOURS          1: something is carried from one tile to the next
+ *     TOGETHER            1: words should be located together, to have more look-ups in flight
  *     start()             once                                                      (all threads)
  *     enter(pos0, lo, hi) before words [lo, hi), counted from stream position pos0, of one tile are
- *                         located; returns how far that is possible, more than lo    (all threads)
- *     locate<U>(pos0, i, lo, hi, disp)   displacements of the units of words i, i +
- *                         MPII_GPUDT_THREADS, ..., U in all; anything for words not in [lo, hi)
- *                                                                                   (all threads)
+ *                         located; returns how far that is possible, more than lo   (all threads)
+ *     locate<CHECKED, U>(pos0, first, lo, hi, addr)  addresses of units first[u] + n * STEP,
+ *                         counted from pos0: all those of U words; if CHECKED, anything for units
+ *                         that are not in [lo, hi)
  *     leave()             when all threads are done with these words                (all threads)
- *     point(pos)          displacement of any byte of the stream
+ *     point(pos)          address of any byte of the stream
  */
 
 #ifndef GPUDT_WALK_CUH_INCLUDED
@@ -61,21 +65,21 @@ GPUDT_FN uint64_t gpudt_div_many(uint64_t p, const struct MPII_Gpudt_divisor &di
 #endif
 }
 
-/* disp + index * stride. With 32-bit indices the plan has made sure that strides have 32 bits, too,
+/* addr + index * stride. With 32-bit indices the plan has made sure that strides have 32 bits, too,
  * so that this is one instruction, which the compiler does not find by itself. */
-GPUDT_FN int64_t gpudt_advance(int64_t disp, uint32_t index, int64_t stride)
+GPUDT_FN uint64_t gpudt_advance(uint64_t addr, uint32_t index, int64_t stride)
 {
 #ifdef __CUDA_ARCH__
-    asm("mad.wide.s32 %0, %1, %2, %0;":"+l"(disp):"r"(index), "r"((int32_t) stride));
-    return disp;
+    asm("mad.wide.s32 %0, %1, %2, %0;":"+l"(addr):"r"(index), "r"((int32_t) stride));
+    return addr;
 #else
-    return disp + (int64_t) (int32_t) index * (int32_t) stride;
+    return addr + (uint64_t) ((int64_t) (int32_t) index * (int32_t) stride);
 #endif
 }
 
-GPUDT_FN int64_t gpudt_advance(int64_t disp, uint64_t index, int64_t stride)
+GPUDT_FN uint64_t gpudt_advance(uint64_t addr, uint64_t index, int64_t stride)
 {
-    return disp + (int64_t) index * stride;
+    return addr + index * (uint64_t) stride;
 }
 
 /* The last i in [lo, hi) whose entry in the list is at most key, where that of lo is. */
@@ -91,47 +95,51 @@ GPUDT_FN int64_t gpudt_search(uint64_t list, int64_t lo, int64_t hi, int64_t key
     return lo;
 }
 
-/* Add the displacements of U units with these indices in level 0. Level by level for all U at once, so
- * that U chains of divisions are in flight. */
+/* Add to addr the displacements of U units with these indices in level 0. Level by level for all U,
+ * so that U chains of divisions are in flight. */
 template <class I, int U>
-GPUDT_FN void gpudt_levels(const struct MPII_Gpudt_levels &levels, I(&index)[U], int64_t(&disp)[U])
+GPUDT_FN void gpudt_levels(const struct MPII_Gpudt_levels &levels, I(&index)[U],
+                           uint64_t(&addr)[U])
 {
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
+    GPUDT_UNROLL
     for (int k = 0; k < MPII_GPUDT_MAX_LEVELS - 1; k++) {
         if (k >= levels.nlevels)
             break;
         const struct MPII_Gpudt_level &level = levels.level[k];
         I above[U];
+        GPUDT_UNROLL
         for (int u = 0; u < U; u++) {
-            disp[u] = gpudt_advance(disp[u], index[u], level.step);
+            addr[u] = gpudt_advance(addr[u], index[u], level.step);
             above[u] = gpudt_div_many(index[u], level.div);
         }
         if (level.displ != 0) {
+            GPUDT_UNROLL
             for (int u = 0; u < U; u++)
-                disp[u] += gpudt_entry(level.displ,
-                                       (int64_t) (index[u] - above[u] * (I) level.count));
+                addr[u] += (uint64_t)
+                    gpudt_entry(level.displ, (int64_t) (index[u] - above[u] * (I) level.count));
         }
+        GPUDT_UNROLL
         for (int u = 0; u < U; u++)
             index[u] = above[u];
     }
+    GPUDT_UNROLL
     for (int u = 0; u < U; u++)
-        disp[u] = gpudt_advance(disp[u], index[u], levels.top.step);
+        addr[u] = gpudt_advance(addr[u], index[u], levels.top.step);
     if (levels.top.displ != 0) {
+        GPUDT_UNROLL
         for (int u = 0; u < U; u++)
-            disp[u] += gpudt_entry(levels.top.displ, (int64_t) index[u]);
+            addr[u] += (uint64_t) gpudt_entry(levels.top.displ, (int64_t) index[u]);
     }
 }
 
-/* Index of the unit that word i + u * MPII_GPUDT_THREADS begins with; that of word lo if it is not in
- * [lo, hi), since what is located need not be moved but must exist. */
-template <class I, int UNIT, int WORD>
-GPUDT_FN I gpudt_unit_index(int64_t pos0, int i, int u, int lo, int hi)
+/* A unit that exists: what is located need not be moved, but its lists are read. */
+template <int CHECKED> GPUDT_FN int gpudt_clamp(int at, int lo, int hi)
 {
-    int at = i + u * MPII_GPUDT_THREADS;
-    at = at >= lo && at < hi ? at : lo;
-    return (I) (pos0 / UNIT) + (I) (at * (WORD / UNIT));
+    if (CHECKED) {
+        at = at < hi ? at : hi - 1;
+        at = at > lo ? at : lo;
+    }
+    return at;
 }
 
 /* What most locators have nothing to do for. */
@@ -159,71 +167,104 @@ template <class ARGS> struct gpudt_plain {
 };
 
 /* Nested strides: nothing to remember between words, and each unit is found by itself. */
-template <class I, int UNIT> struct gpudt_box:public gpudt_plain<struct MPII_Gpudt_args_box> {
+template <class I, int UNIT, int UNPACK>
+struct gpudt_box:public gpudt_plain<struct MPII_Gpudt_args_box> {
     typedef gpudt_plain<struct MPII_Gpudt_args_box> base;
-    enum { WORD = MPII_GPUDT_WORD_BOX(UNIT), UNROLL = MPII_GPUDT_UNROLL_BOX(UNIT) };
+    enum {
+        WORD = MPII_GPUDT_WORD_BOX(UNIT), UNROLL = MPII_GPUDT_UNROLL_BOX(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 0, TOGETHER = 1
+    };
 
-    GPUDT_METHOD gpudt_box(const typename base::args_type &args_, typename base::shared_type *)
-        :base(args_)
+    GPUDT_METHOD gpudt_box(const args_type &args_, shared_type *):base(args_)
     {
     }
 
-    template <int U>
-    GPUDT_METHOD void locate(int64_t pos0, int i, int lo, int hi,
-                             int64_t(&disp)[U * WORD / UNIT]) const
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N]) const
     {
-        enum { N = WORD / UNIT };
-        I index[U * N];
-        for (int u = 0; u < U; u++) {
-            for (int n = 0; n < N; n++) {
-                index[u * N + n] = gpudt_unit_index<I, UNIT, WORD> (pos0, i, u, lo, hi) + n;
-                disp[u * N + n] = 0;
+        const I unit0 = (I) (pos0 / UNIT);
+        if (N > 2 && STEP == 1 && args.run >= N - 1) {
+            /* A word is all in one run, or in two */
+            I index[2 * U];
+            uint64_t from[2 * U];
+            int left[U];
+            GPUDT_UNROLL
+            for (int u = 0; u < U; u++) {
+                const I at = unit0 + (I) gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1);
+                const I run = (I) args.run;
+                const I rest = run - (at - gpudt_div_many(at, args.levels.level[0].div) * run);
+                left[u] = rest < N ? (int) rest : N;
+                index[2 * u] = at;
+                index[2 * u + 1] = left[u] < N ? at + left[u] : at;
+                from[2 * u] = args.span.user;
+                from[2 * u + 1] = args.span.user - (uint64_t) (left[u] * UNIT);
             }
+            gpudt_levels<I, 2 * U> (args.levels, index, from);
+            GPUDT_UNROLL
+            for (int i = 0; i < U * N; i++)
+                addr[i] = (i % N < left[i / N] ? from[i / N * 2] : from[i / N * 2 + 1]) +
+                    i % N * UNIT;
+        } else {
+            I index[U * N];
+            GPUDT_UNROLL
+            for (int i = 0; i < U * N; i++) {
+                index[i] = unit0 + (I) gpudt_clamp<CHECKED> (first[i / N] + i % N * STEP, lo, hi);
+                addr[i] = args.span.user;
+            }
+            gpudt_levels<I, U * N> (args.levels, index, addr);
         }
-        gpudt_levels<I, U * N> (base::args.levels, index, disp);
     }
 
-    GPUDT_METHOD int64_t point(int64_t pos) const
+    GPUDT_METHOD uint64_t point(int64_t pos) const
     {
         I index[1] = { (I) (pos / UNIT) };
-        int64_t disp[1] = { pos % UNIT };
-        gpudt_levels<I, 1> (base::args.levels, index, disp);
-        return disp[0];
+        uint64_t addr[1] = { args.span.user + (uint64_t) (pos % UNIT) };
+        gpudt_levels<I, 1> (args.levels, index, addr);
+        return addr[0];
     }
 };
 
+template <int UNIT, int UNPACK> using gpudt_box32 = gpudt_box<uint32_t, UNIT, UNPACK>;
+template <int UNIT, int UNPACK> using gpudt_box64 = gpudt_box<uint64_t, UNIT, UNPACK>;
+
 /* A list of entries. The block looks up the entries of a tile once and keeps them at hand as a
- * window. Each marks the unit that it begins with, and the first unit of each warp's words that it
- * reaches, so that a unit's entry is the highest mark up to the unit: no thread searches. Entries are
- * numbered through all repetitions of the list. */
-template <int UNIT> struct gpudt_list {
+ * window, with a bit for each unit of the tile that an entry begins with: a unit's entry is the
+ * number of bits up to the unit, so that no thread searches. Entries are numbered through all
+ * repetitions of the list. What the next window begins with is loaded while this one is in use. */
+template <int UNIT, int UNPACK> struct gpudt_list {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
-        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_LIST(UNIT), N = WORD / UNIT,
-        TILE_UNITS = MPII_GPUDT_THREADS * UNROLL * N,
-        WARP_UNITS = 32 * N,    /* adjacent words of one warp */
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_LIST(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 1, TOGETHER = 0,
+        NGROUPS = MPII_GPUDT_THREADS * MPII_GPUDT_LIST_ROUNDS * N / 32,
+        GROUPS_PER_LANE = NGROUPS / 32,
         BATCHES = MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS
     };
-    struct alignas(16) marks {
-        uint16_t of[N];         /* entry in the window + 1, or 0 */
+    static_assert(MPII_GPUDT_LIST_ROUNDS % UNROLL == 0 && NGROUPS % 32 == 0, "whole groups");
+    /* 32 units of the tile */
+    struct alignas(8) group {
+        uint32_t begins;        /* bit i: an entry begins with unit i, or is the window's first */
+        int32_t before;         /* entry that is in effect before unit 0 */
     };
     struct shared_type {
-        struct marks mark[MPII_GPUDT_THREADS * UNROLL]; /* by word */
-        int64_t ahead[MPII_GPUDT_WINDOW];       /* displacement of a unit - its offset from pos0 */
+        struct group group[NGROUPS];
+        uint64_t ahead[MPII_GPUDT_WINDOW];      /* address of a unit - its offset from pos0 */
         int32_t start[MPII_GPUDT_WINDOW];       /* offset of a piece's begin, if there are pieces */
-        int32_t filled[BATCHES];        /* entries in the window, if this batch completed it, else 0 */
+        int32_t filled[BATCHES];        /* entries in the window if this batch completed it, or 0 */
+        int32_t first;          /* the window's first entry that is wanted */
         int64_t found;          /* result of one round of the search */
         int64_t covered;        /* stream position up to which an incomplete window goes */
     };
 
     const args_type &args;
     shared_type *shared;
-    int64_t rep;                /* repetition and entry in it that the window starts with */
-    int64_t run0;
-    int nwindow;                /* entries in the window; 0: there is none yet */
+    bool is_placed;             /* rep and run0 say where the next window starts */
+    int64_t rep, run0;          /* repetition, and entry in it, that the window starts with */
+    int64_t which, begin, end, disp;    /* the thread's own entry: repetition, positions, place */
 
     GPUDT_METHOD gpudt_list(const args_type &args_, shared_type *shared_):args(args_),
-        shared(shared_), rep(0), run0(0), nwindow(0)
+        shared(shared_), is_placed(false), rep(0), run0(0)
     {
     }
 
@@ -241,16 +282,19 @@ template <int UNIT> struct gpudt_list {
         return gpudt_entry(args.displ, run);
     }
 
-    GPUDT_METHOD int64_t rep_disp(int64_t which) const
+    /* Address of a repetition of the list. A list of repetitions need not begin with 0: the plan passes
+     * over those before the range. */
+    GPUDT_METHOD uint64_t rep_addr(int64_t rep_) const
     {
-        uint64_t index[1] = { (uint64_t) which };
-        int64_t disp[1] = { 0 };
-        gpudt_levels<uint64_t, 1> (args.levels, index, disp);
-        return disp[0];
+        uint64_t index[1] = { (uint64_t) rep_ };
+        uint64_t addr[1] = { args.span.user };
+        if (rep_ > 0 || args.levels.top.displ != 0)
+            gpudt_levels<uint64_t, 1> (args.levels, index, addr);
+        return addr[0];
     }
 
-    /* The entry that holds `key` (in pieces), found by all threads of the block: each round cuts what
-     * is left into as many parts as there are threads. */
+    /* The entry that holds `key` (in pieces), found by all threads of the block: each round cuts
+     * what is left into as many parts as there are threads. */
     GPUDT_METHOD int64_t find_run(int64_t key) const
     {
         int64_t lo = 0, hi = args.nruns, step;
@@ -269,86 +313,115 @@ template <int UNIT> struct gpudt_list {
     }
 
     /* Bring the number of an entry back into the list. */
-    GPUDT_METHOD void wrap(int64_t &which, int64_t &run) const
+    GPUDT_METHOD void wrap(int64_t &rep_, int64_t &run) const
     {
         if (run >= args.nruns) {
             int64_t skip = (int64_t) gpudt_div((uint64_t) run, args.by_nruns);
-            which += skip;
+            rep_ += skip;
             run -= skip * args.nruns;
         }
     }
 
-    GPUDT_METHOD void set_mark(int offset, int at) const
+    /* Load the entry that this thread has in one batch of the window. */
+    GPUDT_METHOD void fetch(int batch)
     {
-        shared->mark[offset / WORD].of[offset % WORD / UNIT] = (uint16_t) (at + 1);
+        int64_t run = run0 + batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
+        which = rep;
+        wrap(which, run);
+        begin = prefix(run);
+        end = prefix(run + 1);
+        disp = displ(run);
     }
 
-    /* One batch of the window: an entry for each thread. Stream positions lo to hi are wanted. */
+    /* Enter it in the window. Stream positions lo to hi are wanted. */
     GPUDT_METHOD void fill(int batch, int64_t pos0, int64_t lo, int64_t hi) const
     {
         const int at = batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
-        int64_t which = rep, run = run0 + at;
-        wrap(which, run);
-        const int64_t base = which * args.list_size;
-        int64_t begin = base + prefix(run) * args.piece;
-        const int64_t end = base + prefix(run + 1) * args.piece;
-        if (at == MPII_GPUDT_WINDOW - 1)
-            shared->covered = end;
-        if (begin >= hi || end <= lo)
-            return;
+        const int64_t base = which * args.list_size, to = base + end * args.piece;
+        int64_t from = base + begin * args.piece;
+        int unit = 0;
 
-        int64_t disp = rep_disp(which) + displ(run);
-        const int from = (int) ((begin > lo ? begin : lo) - pos0);
-        const int to = (int) ((end < hi ? end : hi) - pos0);
+        if (at == MPII_GPUDT_WINDOW - 1)
+            shared->covered = to;
+        if (from >= hi || to <= lo)
+            return;
+        uint64_t ahead = rep_addr(which) + (uint64_t) disp;
+        if (from > lo)
+            unit = (int) (from - pos0) / UNIT;
+        else
+            shared->first = at;
         if (args.gap != 0) {
             /* Offsets are small if they are counted from the piece that lo is in. */
-            int64_t skip = begin < lo ?
-                (int64_t) gpudt_div((uint64_t) (lo - begin), args.by_piece) : 0;
-            begin += skip * args.piece;
-            disp += skip * (args.piece + args.gap);
-            shared->start[at] = (int32_t) (begin - pos0);
+            const int64_t skip = from < lo ?
+                (int64_t) gpudt_div((uint64_t) (lo - from), args.by_piece) : 0;
+            from += skip * args.piece;
+            ahead += (uint64_t) (skip * (args.piece + args.gap));
+            shared->start[at] = (int32_t) (from - pos0);
         }
-        shared->ahead[at] = disp - (begin - pos0);
-        set_mark(from, at);
-        for (int reach = (from / (WARP_UNITS * UNIT) + 1) * (WARP_UNITS * UNIT); reach < to;
-             reach += WARP_UNITS * UNIT)
-            set_mark(reach, at);
-        if (end >= hi)
+        shared->ahead[at] = ahead - (uint64_t) (from - pos0);
+        gpudt_shared_or(&shared->group[unit / 32].begins, 1u << unit % 32);
+        if (to >= hi)
             shared->filled[batch] = at + 1;
+    }
+
+    /* What is in effect before each group, by the threads of one warp. */
+    GPUDT_METHOD void count() const
+    {
+        struct group *group = &shared->group[threadIdx.x * GROUPS_PER_LANE];
+        int mine = 0;
+        for (int k = 0; k < GROUPS_PER_LANE; k++)
+            mine += __popc(group[k].begins);
+        int before = mine;
+        for (unsigned d = 1; d < 32; d *= 2) {
+            const int other = __shfl_up_sync(0xffffffffu, before, d);
+            before += threadIdx.x >= d ? other : 0;
+        }
+        before += shared->first - 1 - mine;
+        for (int k = 0; k < GROUPS_PER_LANE; k++) {
+            group[k].before = before;
+            before += __popc(group[k].begins);
+        }
     }
 
     GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
     {
-        const int64_t pos = pos0 + lo * WORD, end = pos0 + hi * WORD;
-        if (nwindow == 0) {
+        const int64_t pos = pos0 + lo * WORD, limit = pos0 + hi * WORD;
+        if (!is_placed) {
             rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
             /* A short list is at hand as a whole. */
             run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
                 : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size),
                                                args.by_piece));
-        } else {
-            /* The last entry of the window before may go on in this one. */
-            run0 += nwindow - 1;
-            wrap(rep, run0);
+            fetch(0);
+            is_placed = true;
         }
-        const struct marks none = { };
-        for (int u = 0; u < UNROLL; u++)
-            shared->mark[u * MPII_GPUDT_THREADS + threadIdx.x] = none;
+        for (int k = (int) threadIdx.x; k < NGROUPS; k += MPII_GPUDT_THREADS)
+            shared->group[k].begins = 0;
         if (threadIdx.x < BATCHES)
             shared->filled[threadIdx.x] = 0;
-        __syncthreads();        /* publishes mark and filled */
-        nwindow = 0;
+        __syncthreads();        /* publishes begins and filled */
+        int nwindow = 0;
         for (int batch = 0; batch < BATCHES && nwindow == 0; batch++) {
-            fill(batch, pos0, pos, end);
+            if (batch > 0)
+                fetch(batch);
+            fill(batch, pos0, pos, limit);
             __syncthreads();    /* publishes this batch */
             nwindow = shared->filled[batch];
         }
-        if (nwindow > 0)
-            return hi;
-        /* Many short entries: as many words as are all in the window. That is at least one, because
-         * no word has as many units as the window has entries. */
-        nwindow = MPII_GPUDT_WINDOW;
-        return (int) ((shared->covered - pos0) / WORD);
+        if (nwindow > 0) {
+            run0 += nwindow - 1;        /* the last entry may go on in the next tile */
+        } else {
+            /* Many short entries: as many words as are all in the window, which is at least one.
+             * The next window starts early enough for the word that is not. */
+            hi = (int) ((shared->covered - pos0) / WORD);
+            run0 += MPII_GPUDT_WINDOW - N;
+        }
+        wrap(rep, run0);
+        fetch(0);
+        if (threadIdx.x < 32)
+            count();
+        __syncthreads();        /* publishes before */
+        return hi;
     }
 
     GPUDT_METHOD void leave() const
@@ -356,49 +429,81 @@ template <int UNIT> struct gpudt_list {
         __syncthreads();        /* nobody reads the window any more */
     }
 
-    template <int U>
-    GPUDT_METHOD void locate(int64_t pos0, int i, int, int, int64_t(&disp)[U * N]) const
+    /* The entry of one unit of a group. */
+    GPUDT_METHOD int entry_of(const struct group &group, int bit) const
     {
-        (void) pos0;
+        return group.before + __popc(group.begins & ((2u << bit) - 1));
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t, const int (&first)[U], int, int,
+                             uint64_t(&addr)[U * N]) const
+    {
+        GPUDT_UNROLL
         for (int u = 0; u < U; u++) {
-            const int word = i + u * MPII_GPUDT_THREADS;
-            const struct marks marks = shared->mark[word];
-            unsigned at[N], last = 0;
-            for (int n = 0; n < N; n++) {
-                last = marks.of[n] > last ? marks.of[n] : last;
-                at[n] = last;
+            if (STEP == 1)
+                locate_adjacent(first[u], &addr[u * N]);
+            else
+                locate_spread(first[u], &addr[u * N]);
+        }
+    }
+
+    /* All units of a word are in one group: look up the first, go on from there. */
+    GPUDT_METHOD void locate_adjacent(int first, uint64_t *addr) const
+    {
+        const struct group group = shared->group[first / 32];
+        const int bit = first % 32;
+        int entry = entry_of(group, bit), left = 0;
+        uint64_t ahead = shared->ahead[entry];
+
+        if (args.gap != 0) {
+            const int inside = first * UNIT - shared->start[entry];
+            const int piece = (int) gpudt_div((uint32_t) inside, args.by_piece);
+            ahead += (uint64_t) (piece * args.gap);
+            /* Words outside of the range are located too, from whatever the window holds */
+            left = (int) (((uint32_t) piece + 1) * (uint32_t) args.piece - (uint32_t) inside);
+        }
+        addr[0] = ahead + first * UNIT;
+        GPUDT_UNROLL
+        for (int n = 1; n < N; n++) {
+            left -= UNIT;
+            if (group.begins >> (bit + n) & 1) {
+                entry++;
+                ahead = shared->ahead[entry];
+                left = (int) args.piece;
+            } else if (args.gap != 0 && left == 0) {
+                ahead += (uint64_t) args.gap;
+                left = (int) args.piece;
             }
-            /* The highest mark of all words of the warp before this one */
-            const unsigned lane = threadIdx.x % 32;
-            for (unsigned d = 1; d < 32; d *= 2) {
-                const unsigned other = __shfl_up_sync(0xffffffffu, last, d);
-                last = lane >= d && other > last ? other : last;
-            }
-            last = __shfl_up_sync(0xffffffffu, last, 1);
-            last = lane > 0 ? last : 0;
-            for (int n = 0; n < N; n++) {
-                const int offset = word * WORD + n * UNIT;
-                unsigned entry = at[n] > last ? at[n] : last;
-                entry = entry > 0 ? entry - 1 : 0;      /* 0: no word in range */
-                int64_t ahead = shared->ahead[entry];
-                if (args.gap != 0)
-                    ahead += (int64_t) gpudt_div((uint32_t) (offset - shared->start[entry]),
-                                                 args.by_piece) * args.gap;
-                disp[u * N + n] = ahead + offset;
-            }
+            addr[n] = ahead + (first + n) * UNIT;
+        }
+    }
+
+    /* Each unit is in the next group. */
+    GPUDT_METHOD void locate_spread(int first, uint64_t *addr) const
+    {
+        GPUDT_UNROLL
+        for (int n = 0; n < N; n++) {
+            const int offset = (first + n * STEP) * UNIT;
+            const int entry = entry_of(shared->group[first / 32 + n], first % 32);
+            addr[n] = shared->ahead[entry] + offset;
+            if (args.gap != 0)
+                addr[n] += (uint64_t)
+                    ((int64_t) gpudt_div((uint32_t) (offset - shared->start[entry]),
+                                         args.by_piece) * args.gap);
         }
     }
 
     /* Without the window. */
-    GPUDT_METHOD int64_t point(int64_t pos) const
+    GPUDT_METHOD uint64_t point(int64_t pos) const
     {
-        const int64_t which = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
-        const int64_t rest = pos - which * args.list_size;
+        const int64_t rep_ = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+        const int64_t rest = pos - rep_ * args.list_size;
         const int64_t at = gpudt_search(args.prefix, 0, args.nruns,
                                         (int64_t) gpudt_div((uint64_t) rest, args.by_piece));
         const int64_t inside = rest - prefix(at) * args.piece;
-        return rep_disp(which) + displ(at) + inside +
-            (int64_t) gpudt_div((uint64_t) inside, args.by_piece) * args.gap;
+        return rep_addr(rep_) + (uint64_t)
+            (displ(at) + inside + (int64_t) gpudt_div((uint64_t) inside, args.by_piece) * args.gap);
     }
 };
 
@@ -492,14 +597,15 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
     }
 }
 
-/* Displacements of N units from `pos` on: one descent for all runs at one stride. */
-template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t pos, int64_t *disp)
+/* Addresses of N units from `pos` on: one descent for all runs at one stride. */
+template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t pos, uint64_t *addr)
 {
     int done = 0;
     do {
         struct gpudt_run run = where.run(pos + done * UNIT);
         int64_t start = run.disp + run.left - run.size; /* of the run, if more follow */
         int left = run.left < N * UNIT ? (int) run.left / UNIT : N;
+        GPUDT_UNROLL
         for (int n = 0; n < N; n++) {
             if (n != done)
                 continue;
@@ -510,7 +616,7 @@ template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t 
                 left = run.size < N * UNIT ? (int) run.size / UNIT : N;
             }
             if (left > 0) {
-                disp[n] = run.disp;
+                addr[n] = where.args.span.user + (uint64_t) run.disp;
                 run.disp += UNIT;
                 left--;
                 done++;
@@ -521,9 +627,12 @@ template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t 
 
 /* Any tree. Small ones are copied to shared memory; in a long topmost list each tile searches only
  * where its own bytes are. */
-template <class I, int UNIT> struct gpudt_tree {
+template <class I, int UNIT, int UNPACK> struct gpudt_tree {
     typedef struct MPII_Gpudt_args_tree args_type;
-    enum { WORD = MPII_GPUDT_WORD_TREE(UNIT), UNROLL = MPII_GPUDT_UNROLL_TREE(UNIT) };
+    enum {
+        WORD = MPII_GPUDT_WORD_TREE(UNIT, UNPACK), UNROLL = MPII_GPUDT_UNROLL_TREE(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 0
+    };
     struct shared_type {
         struct MPII_Gpudt_node node[MPII_GPUDT_MAX_NODES];
         struct gpudt_narrow end[2];
@@ -594,34 +703,38 @@ template <class I, int UNIT> struct gpudt_tree {
             __syncthreads();    /* everyone has read end */
     }
 
-    template <int U>
-    GPUDT_METHOD void locate(int64_t pos0, int i, int lo, int hi,
-                             int64_t(&disp)[U * WORD / UNIT])
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N])
     {
-        enum { N = WORD / UNIT };
-        for (int u = 0; u < U; u++) {
-            int at = i + u * MPII_GPUDT_THREADS;
-            at = at >= lo && at < hi ? at : lo;
-            gpudt_cover<UNIT, N> (*this, pos0 + at * WORD, &disp[u * N]);
-        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++)
+            gpudt_cover<UNIT, N> (*this, pos0 + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) *
+                                  UNIT, &addr[u * N]);
     }
 
-    GPUDT_METHOD int64_t point(int64_t pos)
+    GPUDT_METHOD uint64_t point(int64_t pos) const
     {
         struct gpudt_narrow anywhere = { 0, 0, 0, -1 };
-        return descend(pos, &anywhere, false).disp;
+        return args.span.user + (uint64_t) descend(pos, &anywhere, false).disp;
     }
 };
 
-/* Many small datatypes, whatever their tree: each block expands one of them, unit by unit, into a map
- * in shared memory. */
-template <int UNIT> struct gpudt_map {
+template <int UNIT, int UNPACK> using gpudt_tree32 = gpudt_tree<uint32_t, UNIT, UNPACK>;
+template <int UNIT, int UNPACK> using gpudt_tree64 = gpudt_tree<uint64_t, UNIT, UNPACK>;
+
+/* Many small datatypes, whatever their tree: each block expands one of them, unit by unit, into a
+ * map in shared memory. */
+template <int UNIT, int UNPACK> struct gpudt_map {
     typedef struct MPII_Gpudt_args_tree args_type;
-    enum { WORD = MPII_GPUDT_WORD_MAP(UNIT), UNROLL = MPII_GPUDT_UNROLL_MAP(UNIT) };
-    typedef gpudt_tree<uint32_t, UNIT> tree;
+    enum {
+        WORD = MPII_GPUDT_WORD_BOX(UNIT), UNROLL = MPII_GPUDT_UNROLL_MAP(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 0, TOGETHER = 0
+    };
+    typedef gpudt_tree<uint32_t, UNIT, UNPACK> tree;
     struct shared_type {
         typename tree::shared_type tree_shared;
-        int64_t disp[MPII_GPUDT_MAX_MAP];
+        int32_t disp[MPII_GPUDT_MAX_MAP + MPII_GPUDT_MAX_MAP / 32];
     };
 
     const args_type &args;
@@ -632,12 +745,19 @@ template <int UNIT> struct gpudt_map {
     {
     }
 
+    /* Where a unit is in the map. A gap after every 32 keeps threads that go in steps of N apart in
+     * the banks of shared memory. */
+    GPUDT_METHOD int32_t &place(uint32_t unit) const
+    {
+        return shared->disp[N > 1 && STEP == 1 ? unit + unit / 32 : unit];
+    }
+
     GPUDT_METHOD void start() const
     {
         tree whole(args, &shared->tree_shared);
         whole.start();
         for (int i = (int) threadIdx.x; i < (int) args.type_units; i += MPII_GPUDT_THREADS)
-            shared->disp[i] = whole.point(i * UNIT);
+            place(i) = (int32_t) (whole.point(i * UNIT) - args.span.user);
         __syncthreads();        /* publishes disp */
     }
 
@@ -650,28 +770,27 @@ template <int UNIT> struct gpudt_map {
     {
     }
 
-    GPUDT_METHOD int64_t look_up(uint32_t index) const
+    GPUDT_METHOD uint64_t look_up(uint32_t index) const
     {
         const uint32_t rep = gpudt_div(index, args.by_units);
-        return gpudt_advance(shared->disp[index - rep * (uint32_t) args.type_units], rep,
-                             args.extent);
+        const int32_t disp = place(index - rep * (uint32_t) args.type_units);
+        return gpudt_advance(args.span.user + (uint64_t) (int64_t) disp, rep, args.extent);
     }
 
-    template <int U>
-    GPUDT_METHOD void locate(int64_t pos0, int i, int lo, int hi,
-                             int64_t(&disp)[U * WORD / UNIT]) const
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N]) const
     {
-        enum { N = WORD / UNIT };
-        for (int u = 0; u < U; u++) {
-            const uint32_t index = gpudt_unit_index<uint32_t, UNIT, WORD> (pos0, i, u, lo, hi);
-            for (int n = 0; n < N; n++)
-                disp[u * N + n] = look_up(index + n);
-        }
+        const uint32_t unit0 = (uint32_t) (pos0 / UNIT);
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            addr[i] = look_up(unit0 + (uint32_t)
+                              gpudt_clamp<CHECKED> (first[i / N] + i % N * STEP, lo, hi));
     }
 
-    GPUDT_METHOD int64_t point(int64_t pos) const
+    GPUDT_METHOD uint64_t point(int64_t pos) const
     {
-        return look_up((uint32_t) (pos / UNIT)) + pos % UNIT;
+        return look_up((uint32_t) (pos / UNIT)) + (uint64_t) (pos % UNIT);
     }
 };
 

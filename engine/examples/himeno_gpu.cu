@@ -1,0 +1,195 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * The grid of the himeno example in GPU memory, and Jacobi's loop as kernels: a thread computes a
+ * column of points in i, neighbouring threads are neighbours in k. It must not know of MPI.
+ */
+
+#include "himeno_point.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define THREADS_K 64
+#define THREADS_J 4
+#define THREADS (THREADS_K * THREADS_J)
+#define PIECES_I 16             /* a column is divided among so many threads, for enough of them */
+
+/* Makes a call; if it fails, says so with the runtime's words and leaves the function with -1. */
+#define CUDA_TRY(call_)                                                                 \
+    do {                                                                                \
+        cudaError_t error_ = (call_);                                                   \
+        if (error_ != cudaSuccess) {                                                    \
+            fprintf(stderr, "himeno: %s: %s\n", #call_, cudaGetErrorString(error_));    \
+            return -1;                                                                  \
+        }                                                                               \
+    } while (0)
+
+extern "C" __global__ void himeno_fill(struct part part, struct grid grid, int values)
+{
+    int k = (int) (blockIdx.x * blockDim.x + threadIdx.x);
+    int j = (int) (blockIdx.y * blockDim.y + threadIdx.y);
+
+    if (j < part.owned[0] + 2 && k < part.owned[1] + 2)
+        for (int i = (int) blockIdx.z; i < part.whole[0]; i += (int) gridDim.z)
+            point_fill(&part, &grid, values, i, j, k);
+}
+
+/* Sum of the block's values, at its first thread, the same in every run. Each thread comes with its
+ * number in the block; sum has room for all. */
+__device__ static inline double block_sum(double value, int thread, double *sum)
+{
+    sum[thread] = value;
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        __syncthreads();        /* the other half's sums are there */
+        if (thread < half)
+            sum[thread] += sum[thread + half];
+    }
+    return sum[0];
+}
+
+/* One iteration; each block leaves its share of the residual in partial. */
+extern "C" __global__ void himeno_step(struct part part, struct grid grid)
+{
+    __shared__ double sum[THREADS];
+    int k = 1 + (int) (blockIdx.x * blockDim.x + threadIdx.x);
+    int j = 1 + (int) (blockIdx.y * blockDim.y + threadIdx.y);
+    int thread = (int) (threadIdx.y * blockDim.x + threadIdx.x);
+    double residual = 0.0;
+
+    if (j <= part.owned[0] && k <= part.owned[1] && point_is_computed(&part, j, k))
+        for (int i = 1 + (int) blockIdx.z; i < part.whole[0] - 1; i += (int) gridDim.z)
+            residual += point_step(&part, &grid, i, j, k);
+    residual = block_sum(residual, thread, sum);
+    if (thread == 0)
+        grid.partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = residual;
+}
+
+/* Adds up what n blocks left; one block. */
+extern "C" __global__ void himeno_residual(struct grid grid, int n, int iteration)
+{
+    __shared__ double sum[THREADS];
+    double residual = 0.0;
+
+    for (int block = (int) threadIdx.x; block < n; block += THREADS)
+        residual += grid.partial[block];
+    residual = block_sum(residual, (int) threadIdx.x, sum);
+    if (threadIdx.x == 0)
+        grid.residual[iteration] = residual;
+}
+
+/* Blocks for so many points in j and in k. */
+static dim3 blocks_for(const struct part *part, int halo)
+{
+    int in_j = part->owned[0] + halo, in_k = part->owned[1] + halo;
+
+    return dim3((unsigned) ((in_k + THREADS_K - 1) / THREADS_K),
+                (unsigned) ((in_j + THREADS_J - 1) / THREADS_J), PIECES_I);
+}
+
+static size_t blocks_count(const dim3 &blocks)
+{
+    return (size_t) blocks.x * blocks.y * blocks.z;
+}
+
+static int gpu_alloc(const struct part *part, int iterations, struct grid *grid)
+{
+    size_t arrays = part->n_points * N_ARRAYS * sizeof(float);
+    size_t sums = (blocks_count(blocks_for(part, 0)) + (size_t) iterations) * sizeof(double);
+    size_t sums_at = (arrays + 255) / 256 * 256;
+    char *base;
+    cudaError_t error = cudaMalloc((void **) &base, sums_at + sums);
+
+    if (error == cudaErrorMemoryAllocation) {
+        (void) cudaGetLastError();      /* it is dealt with */
+        grid->a[0] = NULL;
+        return 0;
+    }
+    CUDA_TRY(error);
+    grid_place(part, (float *) base, grid);
+    grid->residual = (double *) (base + sums_at);
+    grid->partial = (double *) (base + sums_at) + iterations;
+    return 0;
+}
+
+static void gpu_free(struct grid *grid)
+{
+    cudaFree((float *) grid->a[0]);
+}
+
+static int gpu_fill(const struct part *part, const struct grid *grid, int values)
+{
+    struct part part_arg = *part;
+    struct grid grid_arg = *grid;
+    void *args[] = { &part_arg, &grid_arg, &values };
+
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_fill, blocks_for(part, 2),
+                              dim3(THREADS_K, THREADS_J), args, 0, NULL));
+    CUDA_TRY(cudaDeviceSynchronize());
+    return 0;
+}
+
+static int gpu_step(const struct part *part, const struct grid *grid, int iteration)
+{
+    struct part part_arg = *part;
+    struct grid grid_arg = *grid;
+    dim3 blocks = blocks_for(part, 0);
+    int n = (int) blocks_count(blocks);
+    void *step_args[] = { &part_arg, &grid_arg };
+    void *residual_args[] = { &grid_arg, &n, &iteration };
+
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_step, blocks, dim3(THREADS_K, THREADS_J),
+                              step_args, 0, NULL));
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_residual, dim3(1), dim3(THREADS),
+                              residual_args, 0, NULL));
+    /* MPI knows nothing of these kernels: they must be done before it reads what they write */
+    CUDA_TRY(cudaDeviceSynchronize());
+    return 0;
+}
+
+static int gpu_residuals(const struct grid *grid, int n, double *to)
+{
+    CUDA_TRY(cudaMemcpy(to, (double *) grid->residual, (size_t) n * sizeof(double),
+                        cudaMemcpyDeviceToHost));
+    return 0;
+}
+
+static int gpu_pressure(const struct part *part, const struct grid *grid, float *to)
+{
+    CUDA_TRY(cudaMemcpy(to, (float *) grid->pressure, part->n_points * sizeof(float),
+                        cudaMemcpyDeviceToHost));
+    return 0;
+}
+
+static int gpu_corrupt(const struct part *part, const struct grid *grid)
+{
+    float *value = (float *) grid->pressure + part->row + 1;
+    uint32_t bits;
+
+    CUDA_TRY(cudaMemcpy(&bits, value, sizeof(bits), cudaMemcpyDeviceToHost));
+    bits ^= 1;
+    CUDA_TRY(cudaMemcpy(value, &bits, sizeof(bits), cudaMemcpyHostToDevice));
+    return 0;
+}
+
+const struct memory gpu_memory = {
+    "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_step, gpu_residuals, gpu_pressure, gpu_corrupt
+};
+
+int gpu_count(const char **why)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+
+    *why = cudaGetErrorString(error);
+    return error == cudaSuccess ? count : 0;
+}
+
+int gpu_use(int number)
+{
+    CUDA_TRY(cudaSetDevice(number));
+    return 0;
+}

@@ -1,0 +1,191 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI_Pack_external and MPI_Unpack_external of GPU memory. The CPU converts, from and to an image of
+ * the user's buffer in host memory: external32 is for files and other machines, not for speed. Must
+ * not know routes, kernels or streams. */
+
+#include "gpudt_internal.h"
+
+/* A buffer's image in host memory: `addr` stands for the user's address. */
+struct image {
+    char *mem;
+    char *addr;
+};
+
+static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool * answer);
+static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatype);
+static int packed_alloc(MPI_Aint count, MPI_Datatype datatype, char **packed, MPI_Aint * size);
+
+int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                             void *outbuf, MPI_Aint * actual, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct image user = { NULL, (char *) inbuf };
+    char *packed = NULL;
+    MPI_Aint size;
+    bool user_is_gpu, packed_is_gpu, copied;
+
+    MPIR_FUNC_ENTER;
+
+    *handled = false;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+    mpi_errno = is_gpu(inbuf, incount, datatype, &user_is_gpu);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = is_gpu(outbuf, 1, MPI_BYTE, &packed_is_gpu);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!user_is_gpu && !packed_is_gpu)
+        goto fn_exit;
+
+    *handled = true;
+    if (user_is_gpu) {
+        mpi_errno = image_alloc(&user, incount, datatype);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Localcopy(inbuf, incount, datatype, user.addr, incount, datatype);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (packed_is_gpu) {
+        mpi_errno = packed_alloc(incount, datatype, &packed, &size);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Typerep_pack_external(user.addr, incount, datatype,
+                                           packed ? packed : outbuf, actual);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (packed) {
+        mpi_errno = MPIR_Gpudt_icopy(outbuf, packed, *actual, NULL, &copied);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPL_free(user.mem);
+    MPL_free(packed);
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    *handled = true;
+    *actual = 0;
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                               MPI_Datatype datatype, MPI_Aint * actual, bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct image user = { NULL, (char *) outbuf };
+    char *packed = NULL;
+    MPI_Aint size;
+    bool user_is_gpu, packed_is_gpu, copied;
+
+    MPIR_FUNC_ENTER;
+
+    *handled = false;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+    mpi_errno = is_gpu(outbuf, outcount, datatype, &user_is_gpu);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = is_gpu(inbuf, 1, MPI_BYTE, &packed_is_gpu);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!user_is_gpu && !packed_is_gpu)
+        goto fn_exit;
+
+    *handled = true;
+    if (packed_is_gpu) {
+        mpi_errno = packed_alloc(outcount, datatype, &packed, &size);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Gpudt_icopy(packed, inbuf, size, NULL, &copied);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (user_is_gpu) {
+        mpi_errno = image_alloc(&user, outcount, datatype);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Typerep_unpack_external(packed ? packed : inbuf, user.addr, outcount, datatype,
+                                             actual);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (user_is_gpu) {
+        mpi_errno = MPIR_Localcopy(user.addr, outcount, datatype, outbuf, outcount, datatype);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPL_free(user.mem);
+    MPL_free(packed);
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    *handled = true;
+    *actual = 0;
+    goto fn_exit;
+}
+
+/* Whether the CPU may not touch a buffer. Blocks at absolute addresses may be anywhere: those are
+ * taken for GPU memory, which costs a copy if they are not. */
+static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool * answer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint true_lb = 0, true_extent;
+    MPIR_Gpudt_ptr_t ptr;
+
+    *answer = false;
+    if (count == 0)
+        goto fn_exit;
+    if (addr == MPI_BOTTOM) {
+        *answer = true;
+        goto fn_exit;
+    }
+    MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
+    mpi_errno = MPIR_Gpudt_query_ptr((const char *) addr + true_lb, &ptr);
+    MPIR_ERR_CHECK(mpi_errno);
+    *answer = ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Memory for all that a buffer spans; the caller frees image->mem. */
+static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatype)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_type *type = NULL;
+    int64_t reach, span, low;
+
+    mpi_errno = MPII_Gpudt_type_get(datatype, &type);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(__builtin_mul_overflow(type->serial.extent, count - 1, &reach) ||
+                        __builtin_add_overflow(type->serial.true_extent,
+                                               reach < 0 ? -reach : reach, &span),
+                        mpi_errno, MPI_ERR_TYPE, "**gpudt_overflow");
+    low = type->serial.true_lb + MPL_MIN(reach, 0);
+    image->mem = MPL_malloc(MPL_MAX(span, 1), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!image->mem, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "image of a GPU buffer");
+    image->addr = (char *) ((uintptr_t) image->mem - (uintptr_t) low);
+
+  fn_exit:
+    if (type)
+        MPII_Gpudt_type_release(type);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Memory for packed data; the caller frees it. */
+static int packed_alloc(MPI_Aint count, MPI_Datatype datatype, char **packed, MPI_Aint * size)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *size = count * MPIR_Typerep_size_external32(datatype);
+    *packed = MPL_malloc(MPL_MAX(*size, 1), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!*packed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "packed data");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

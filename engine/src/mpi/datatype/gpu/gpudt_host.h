@@ -1,0 +1,34 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What devices need besides moving data: whether to look for GPU buffers at all, and host memory of
+ * their own that GPUs can access. Built with and without CUDA, so it must not know cuda.h. */
+
+#ifndef GPUDT_HOST_H_INCLUDED
+#define GPUDT_HOST_H_INCLUDED
+
+/* Whether a buffer of the process may be on a GPU; costs a few loads. */
+bool MPIR_Gpudt_is_present(void);
+
+/* Pin host memory and map it into all GPUs of the process, until MPIR_Gpudt_host_unregister.
+ *   gpu_addr  (IN)  memory of the GPU whose driver context is to do it
+ *   mem, sz   (IN)  whole pages, also of memory shared with other processes
+ *   is_own    (IN)  whether it may be moved to the NUMA node next to that GPU
+ * Returns false if that failed, which is no error: the memory serves as pageable memory. */
+bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool is_own);
+
+/* Undo it, before the memory is unmapped and before the engine ends. Safe when the context that did
+ * it is gone.
+ *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register, which returned true */
+void MPIR_Gpudt_host_unregister(void *mem, size_t sz);
+
+/* While on, what this thread packs and unpacks is known to be in host memory: no query is made. For
+ * loops over the pieces of one buffer. */
+void MPIR_Gpudt_host_only(bool on);
+
+/* Count a piece of a message that goes through pageable memory because the pool has none left. */
+void MPIR_Gpudt_count_heap_chunk(void);
+
+#endif /* GPUDT_HOST_H_INCLUDED */

@@ -1,0 +1,453 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The receiver's side of messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
+
+#include "mpidi_gpudt_msg.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_MSG_DEPTH
+      category    : GPUDT
+      type        : int
+      default     : 8
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Pieces of one message with a GPU buffer that are under way at a time, 1 to 8, so that
+        packing, sending and unpacking overlap. The receiver's value counts.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* A message is cut into at least so many chunks, so that its steps overlap, unless they would be
+ * too small to keep the bus busy for longer than a launch takes. */
+#define MIN_CHUNKS 8
+#define MIN_CHUNK_SZ (256 * 1024)
+
+static void rndv_advance(struct MPIDI_Gpudt_msg *msg);
+static int data_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
+static void eager_advance(struct MPIDI_Gpudt_msg *msg);
+static int eager_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
+
+/* Bytes that the receive has room for; less than the message has is an error in the status. */
+static int64_t room_check(MPIR_Request * rreq)
+{
+    MPI_Aint dt_sz;
+    int64_t room;
+
+    MPIR_Datatype_get_size_macro(rreq->dev.datatype, dt_sz);
+    room = rreq->dev.user_count * dt_sz;
+    if (rreq->dev.recv_data_sz <= room)
+        return rreq->dev.recv_data_sz;
+
+    rreq->status.MPI_ERROR =
+        MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                             MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
+                             rreq->status.MPI_SOURCE, rreq->status.MPI_TAG,
+                             (int) rreq->dev.recv_data_sz, (int) room);
+    MPIR_STATUS_SET_COUNT(rreq->status, room);
+    return room;
+}
+
+/* A part that is not in use; there is one. */
+static struct MPIDI_Gpudt_part *part_find(struct MPIDI_Gpudt_msg *msg)
+{
+    int i = 0;
+
+    while (msg->part[i].state != MPIDI_GPUDT_PART__IDLE)
+        i++;
+    return &msg->part[i];
+}
+
+/* A part's data is there: unpack it, unless nobody wants it any more. */
+static void part_unpack(struct MPIDI_Gpudt_part *part)
+{
+    if (part->msg->mpi_errno)
+        part->len = 0;
+    MPIDI_Gpudt_part_move(part, false);
+}
+
+/* Give back the chunks whose data has got to the user's buffer. */
+static void moved_clear(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_part *part;
+
+    while ((part = MPIDI_Gpudt_msg_moved(msg)) != NULL)
+        MPIDI_Gpudt_part_clear(part);
+}
+
+/* ---- rendezvous ---- */
+
+int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
+                        intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_rndv_req_to_send_t *rts = &pkt->rndv_req_to_send;
+    MPIDI_Message_match match = rts->match;
+    MPIR_Request *rreq;
+    int found;
+
+    *buflen = 0;
+    *rreqp = NULL;
+
+    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&match, &found);
+    MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
+                         MPIDI_CH3U_Recvq_count_unexp());
+    /* The communicator has been revoked: nobody will receive it */
+    if (!found && MPIR_cc_get(rreq->cc) == 0)
+        goto fn_exit;
+
+    rreq->status.MPI_SOURCE = rts->match.parts.rank;
+    rreq->status.MPI_TAG = rts->match.parts.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, rts->data_sz);
+    rreq->dev.sender_req_id = rts->sender_req_id;
+    rreq->dev.recv_data_sz = rts->data_sz;
+    MPIDI_Request_set_seqnum(rreq, rts->seqnum);
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
+    rreq->dev.is_gpudt = true;
+
+    if (found) {
+        mpi_errno = MPIDI_Gpudt_recv_rndv(vc, rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        /* Somebody may be waiting in a probe */
+        rreq->dev.OnDataAvail = NULL;
+        MPIDI_CH3_Progress_signal_completion();
+    }
+
+  fn_exit:
+    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int64_t chunk_sz_choose(int64_t total)
+{
+    int64_t max = MPIDU_gpudt_chunk_max(), sz;
+
+    sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
+    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_UNIT), max);
+    return MPL_MIN(sz, total);
+}
+
+static void grant_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
+{
+    MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt->gpudt_grant;
+
+    memset(upkt, 0, sizeof(*upkt));
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_GRANT);
+    pkt->sender_req_id = rreq->dev.sender_req_id;
+    pkt->receiver_req_id = rreq->handle;
+}
+
+/* Tell the sender that nothing of the message is wanted, and complete the receive. */
+static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+
+    grant_init(rreq, &upkt);
+    mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPID_Request_complete(rreq);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t total = room_check(rreq);
+    struct MPIDI_Gpudt_msg *msg;
+
+    MPIR_FUNC_ENTER;
+
+    if (total == 0) {
+        mpi_errno = rndv_refuse(vc, rreq);
+        goto fn_exit;
+    }
+    mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, rndv_advance, &msg);
+    if (mpi_errno) {
+        rreq->status.MPI_ERROR = mpi_errno;
+        mpi_errno = rndv_refuse(vc, rreq);
+        goto fn_exit;
+    }
+    msg->total = total;
+    msg->chunk_sz = chunk_sz_choose(total);
+    msg->nparts = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_PARTS));
+    MPIDI_Gpudt_msg_advance(msg);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+/* Put the place of a part's chunk into a grant, if other processes can find it. */
+static void grant_add(MPIDI_CH3_Pkt_gpudt_grant_t * pkt, const struct MPIDI_Gpudt_part *part)
+{
+    MPIDU_gpudt_pool_name_t name;
+    int unit;
+
+    pkt->part[pkt->n] = part - part->msg->part;
+    pkt->unit[pkt->n] = -1;
+    if (MPIDU_gpudt_chunk_export(part->chunk, &name, &unit) && unit <= INT16_MAX) {
+        pkt->unit[pkt->n] = unit;
+        pkt->pool_token = name.token;
+        pkt->pool_pid = name.pid;
+        pkt->pool_fd = name.fd;
+    }
+    pkt->n++;
+}
+
+/* Grant as many chunks as the message can use and there is memory for.
+ *
+ * The sender fills every chunk that it is granted: those granted and full would never exceed
+ * the message. */
+static void grant(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt.gpudt_grant;
+    int noutside = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__GRANTED) +
+        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__ARRIVING);
+    int nmoving = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING);
+
+    grant_init(msg->req, &upkt);
+    while (noutside + nmoving < msg->nparts &&
+           msg->started + noutside * msg->chunk_sz < msg->total) {
+        struct MPIDI_Gpudt_part *part = part_find(msg);
+        if (!MPIDI_Gpudt_part_fill(part, msg->chunk_sz, noutside + nmoving == 0))
+            break;
+        part->state = MPIDI_GPUDT_PART__GRANTED;
+        grant_add(pkt, part);
+        noutside++;
+    }
+    if (pkt->n) {
+        if (!msg->is_cleared) {
+            pkt->total = msg->total;
+            pkt->chunk_sz = msg->chunk_sz;
+            msg->is_cleared = true;
+        }
+        mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+        if (mpi_errno) {
+            MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+            msg->is_peer_gone = true;
+        }
+    }
+}
+
+static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    moved_clear(msg);
+    if (!msg->is_peer_gone)
+        grant(msg);
+    if ((msg->started == msg->total || msg->is_peer_gone) &&
+        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == 0)
+        MPIDI_Gpudt_msg_end(msg);
+}
+
+int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, intptr_t * buflen,
+                         MPIR_Request ** rreqp)
+{
+    const MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt->gpudt_data;
+    MPIR_Request *rreq;
+    struct MPIDI_Gpudt_msg *msg;
+    struct MPIDI_Gpudt_part *part;
+    int complete;
+
+    MPIR_Request_get_ptr(pkt->receiver_req_id, rreq);
+    msg = rreq->dev.gpudt;
+    *rreqp = NULL;
+
+    if (pkt->where == MPIDI_GPUDT_DATA__NONE) {
+        int mpi_errno = MPI_SUCCESS;
+        MPIDI_CH3_Pkt_t answer;
+
+        grant_init(rreq, &answer);
+        answer.gpudt_grant.n = MPIDI_GPUDT_GRANT__END;
+        MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_grant));
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+        msg->is_peer_gone = true;
+        MPIDI_Gpudt_msg_advance(msg);
+        *buflen = 0;
+        return MPI_SUCCESS;
+    }
+
+    part = &msg->part[pkt->part];
+    part->off = pkt->off;
+    part->len = pkt->len;
+    part->state = MPIDI_GPUDT_PART__ARRIVING;
+    msg->arriving = pkt->part;
+    if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
+        *buflen = 0;
+        return data_arrived(vc, rreq, &complete);
+    } else if (*buflen >= pkt->len) {
+        *buflen = pkt->len;
+        MPIR_Memcpy(part->mem, data, pkt->len);
+        return data_arrived(vc, rreq, &complete);
+    }
+    rreq->dev.iov[0].iov_base = part->mem;
+    rreq->dev.iov[0].iov_len = pkt->len;
+    rreq->dev.iov_count = 1;
+    rreq->dev.iov_offset = 0;
+    rreq->dev.OnDataAvail = data_arrived;
+    *buflen = 0;
+    *rreqp = rreq;
+    return MPI_SUCCESS;
+}
+
+/* A chunk is in its place. *complete says that the channel is done with it; the request is not. */
+static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
+{
+    struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;
+    struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
+
+    msg->started += part->len;
+    part_unpack(part);
+    MPIDI_Gpudt_msg_advance(msg);
+    *complete = TRUE;
+    return MPI_SUCCESS;
+}
+
+/* ---- eager ---- */
+
+int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
+                              int *complete)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_msg *msg = NULL;
+    struct MPIDI_Gpudt_part *part;
+    int was_incomplete;
+
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, eager_advance, &msg);
+    MPIR_ERR_CHECK(mpi_errno);
+    msg->total = room_check(rreq);
+    msg->nparts = MPIDI_GPUDT_MAX_PARTS;
+    part = &msg->part[0];
+    mpi_errno = eager_arrived(NULL, rreq, complete);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (*buflen >= rreq->dev.recv_data_sz && part->chunk->sz >= rreq->dev.recv_data_sz) {
+        *buflen = rreq->dev.recv_data_sz;
+        MPIR_Memcpy(part->mem, data, *buflen);
+        /* The caller completes the request once, the message does so a second time */
+        MPIDI_CH3U_Request_increment_cc(rreq, &was_incomplete);
+        mpi_errno = eager_arrived(NULL, rreq, complete);
+        MPIR_Assert(*complete);
+        rreq->dev.OnDataAvail = rreq->dev.OnFinal;
+    } else {
+        *buflen = 0;
+        *complete = FALSE;
+    }
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    if (msg)
+        MPIDI_Gpudt_request_destroyed(rreq);
+    goto fn_exit;
+}
+
+/* Wait for the part that was the first to move, and clear it. */
+static void oldest_wait(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno;
+    struct MPIDI_Gpudt_part *oldest = &msg->part[0];
+
+    for (int i = 1; i < msg->nparts; i++) {
+        if (msg->part[i].off < oldest->off)
+            oldest = &msg->part[i];
+    }
+    mpi_errno = MPIR_Gpudt_wait(oldest->op);
+    oldest->op = NULL;
+    if (mpi_errno)
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+    MPIDI_Gpudt_part_clear(oldest);
+}
+
+/* The chunk that was arriving is full, if there was one: unpack it, and provide for the next. */
+static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;
+    struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
+    int64_t left;
+
+    *complete = FALSE;
+    if (part->state == MPIDI_GPUDT_PART__ARRIVING) {
+        msg->arrived += msg->arriving_sz;
+        part_unpack(part);
+    }
+    left = rreq->dev.recv_data_sz - msg->arrived;
+    if (left == 0) {
+        *complete = TRUE;
+        MPIDI_Gpudt_msg_advance(msg);
+        goto fn_exit;
+    }
+
+    if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == msg->nparts) {
+        /* The channel has nowhere to put what comes next, which is all that it can read: only
+         * messages sent in ready mode are long enough */
+        oldest_wait(msg);
+    }
+    part = part_find(msg);
+    msg->arriving = part - msg->part;
+    MPIDU_gpudt_chunk_get(left, msg->gpu_addr, true, &part->chunk);
+    if (part->chunk == NULL)
+        MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**nomem", "**nomem %s", "GPU message");
+    part->mem = part->chunk->mem;
+    part->state = MPIDI_GPUDT_PART__ARRIVING;
+    msg->arriving_sz = MPL_MIN(left, (int64_t) part->chunk->sz);
+    part->off = msg->arrived;
+    part->len = MPL_MAX(0, MPL_MIN(msg->total - part->off, msg->arriving_sz));
+    rreq->dev.iov[0].iov_base = part->mem;
+    rreq->dev.iov[0].iov_len = msg->arriving_sz;
+    rreq->dev.iov_count = 1;
+    rreq->dev.iov_offset = 0;
+    rreq->dev.OnDataAvail = eager_arrived;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void eager_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    moved_clear(msg);
+    if (msg->arrived == msg->req->dev.recv_data_sz &&
+        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == 0)
+        MPIDI_Gpudt_msg_end(msg);
+}
+
+bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
+{
+    int mpi_errno;
+    MPI_Aint actual;
+
+    if (!MPIDI_Gpudt_is_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype))
+        return false;
+
+    mpi_errno = MPIR_Typerep_unpack(rreq->dev.tmpbuf, unpack_sz, rreq->dev.user_buf,
+                                    rreq->dev.user_count, rreq->dev.datatype, 0, &actual);
+    if (mpi_errno == MPI_SUCCESS && actual != unpack_sz)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
+    if (mpi_errno)
+        rreq->status.MPI_ERROR = mpi_errno;
+    return true;
+}

@@ -1,0 +1,434 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The sender's side of messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
+
+#include "mpidi_gpudt_msg.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_EAGER_MAX
+      category    : GPUDT
+      type        : int
+      default     : 8192
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes of a message from a GPU buffer that are sent without waiting for the receiver, at
+        most; the limit for any message of the connection holds too. Such a message is packed before
+        the send returns, a longer one in the background. 0: no message.
+
+    - name        : MPIR_CVAR_GPUDT_SHARE
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Whether a sender writes messages with GPU buffers straight into memory of a receiver on the
+        same node.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+static int eager_send(struct MPIDI_Gpudt_msg *msg, const void *packed, intptr_t data_sz, int rank,
+                      int tag, MPIR_Comm * comm, int context_offset, int type);
+static int rts_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz, int rank, int tag,
+                    MPIR_Comm * comm, int context_offset);
+static void send_advance(struct MPIDI_Gpudt_msg *msg);
+static int part_wired(MPIR_Request * req);
+
+/* ---- starting ---- */
+
+/* Get the request and the message of a send. */
+static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                     MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
+                     MPIR_Request ** request, struct MPIDI_Gpudt_msg **msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *sreq = NULL;
+
+    MPIDI_Request_create_sreq(sreq, mpi_errno, goto fn_fail);
+    MPIR_ERR_CHKANDJUMP(!sreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    MPIDI_Request_set_type(sreq, type);
+    sreq->dev.OnDataAvail = NULL;
+    sreq->dev.OnFinal = NULL;
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPIR_Datatype_get_ptr(datatype, sreq->dev.datatype_ptr);
+        MPIR_Datatype_ptr_add_ref(sreq->dev.datatype_ptr);
+    }
+    mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, msg);
+    MPIR_ERR_CHECK(mpi_errno);
+    *request = sreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (sreq) {
+        MPIR_Request_free(sreq);
+        MPIR_Request_free(sreq);
+    }
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                      MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
+                      MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_msg *msg;
+    struct MPIDI_Gpudt_part *part;
+    MPIR_Request *sreq = NULL;
+    MPI_Aint dt_sz;
+    intptr_t data_sz;
+    int eager_max;
+
+    MPIR_FUNC_ENTER;
+
+    *request = NULL;
+    mpi_errno = send_make(buf, count, datatype, rank, tag, comm, context_offset, vc, type, &sreq,
+                          &msg);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    MPIR_Datatype_get_size_macro(datatype, dt_sz);
+    data_sz = count * dt_sz;
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&eager_max, comm, vc);
+    eager_max = MPL_MIN(eager_max - (int) sizeof(MPIDI_CH3_Pkt_eager_sync_send_t),
+                        MPIR_CVAR_GPUDT_EAGER_MAX);
+    if (data_sz <= eager_max) {
+        MPI_Aint actual;
+        msg->nparts = 1;
+        part = &msg->part[0];
+        MPIDU_gpudt_chunk_get(data_sz, msg->gpu_addr, true, &part->chunk);
+        if (part->chunk && part->chunk->sz >= data_sz) {
+            mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, part->chunk->mem, data_sz,
+                                          &actual);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = eager_send(msg, part->chunk->mem, data_sz, rank, tag, comm, context_offset,
+                                   type);
+            MPIR_ERR_CHECK(mpi_errno);
+            goto fn_sent;
+        }
+        MPIDI_Gpudt_part_clear(part);
+    }
+    mpi_errno = rts_send(msg, data_sz, rank, tag, comm, context_offset);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_sent:
+    *request = sreq;
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    if (sreq) {
+        if (sreq->dev.gpudt) {
+            MPIDI_Gpudt_part_clear(&msg->part[0]);
+            MPIDI_Gpudt_request_destroyed(sreq);
+        }
+        while (MPIR_Object_get_ref(sreq) > 1)
+            MPIR_Request_free(sreq);
+        MPIR_Request_free(sreq);
+    }
+    goto fn_exit;
+}
+
+/* The channel is done with a short message; see eager_send. */
+static int eager_wired(MPIR_Request * sreq)
+{
+    struct MPIDI_Gpudt_msg *msg = sreq->dev.gpudt;
+
+    if (msg) {
+        MPIDI_Gpudt_part_clear(&msg->part[0]);
+        msg->req = NULL;
+        sreq->dev.gpudt = NULL;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Send a short message that is packed. The chunk is given back when the request is complete. On
+ * failure the caller's and the channel's references to the request are left to the caller. */
+static int eager_send(struct MPIDI_Gpudt_msg *msg, const void *packed, intptr_t data_sz, int rank,
+                      int tag, MPIR_Comm * comm, int context_offset, int type)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *sreq = msg->req, *same = sreq;
+
+    /* What is called here releases some references when it fails; how many differs */
+    MPIR_Request_add_ref(sreq);
+    msg->part[0].state = MPIDI_GPUDT_PART__WIRE;
+    sreq->dev.request_completed_cb = eager_wired;
+    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_EAGER_MSG);
+    if (type == MPIDI_REQUEST_TYPE_SSEND)
+        mpi_errno = MPIDI_CH3_EagerSyncNoncontigSend(&same, packed, (int) data_sz, MPI_BYTE,
+                                                     data_sz, TRUE, 0, rank, tag, comm,
+                                                     context_offset);
+    else
+        mpi_errno = MPIDI_CH3_EagerContigIsend(&same, type == MPIDI_REQUEST_TYPE_RSEND ?
+                                               MPIDI_CH3_PKT_READY_SEND : MPIDI_CH3_PKT_EAGER_SEND,
+                                               packed, data_sz, rank, tag, comm, context_offset);
+    if (mpi_errno == MPI_SUCCESS)
+        MPIR_Request_free(sreq);
+    return mpi_errno;
+}
+
+static int rts_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz, int rank, int tag,
+                    MPIR_Comm * comm, int context_offset)
+{
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_rndv_req_to_send_t *rts = &upkt.rndv_req_to_send;
+    MPIR_Request *sreq = msg->req;
+
+    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
+    sreq->dev.partner_request = NULL;
+    MPIDI_Pkt_init(rts, MPIDI_CH3_PKT_GPUDT_RTS);
+    rts->match.parts.rank = comm->rank;
+    rts->match.parts.tag = tag;
+    rts->match.parts.context_id = comm->context_id + context_offset;
+    rts->sender_req_id = sreq->handle;
+    rts->data_sz = data_sz;
+    MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
+    MPIDI_Pkt_set_seqnum(rts, seqnum);
+    MPIDI_Request_set_seqnum(sreq, seqnum);
+    return MPIDI_Gpudt_send_pkt(msg->vc, rts, sizeof(*rts));
+}
+
+bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, void *rbuf,
+                           MPI_Aint rcount, MPI_Datatype rdt, intptr_t data_sz,
+                           int *mpi_errno_ptr)
+{
+    int mpi_errno;
+    bool handled;
+
+    mpi_errno = MPIR_Gpudt_ilocalcopy(sbuf, scount, sdt, rbuf, rcount, rdt, data_sz, NULL,
+                                      &handled);
+    if (handled)
+        *mpi_errno_ptr = mpi_errno;
+    return handled;
+}
+
+/* ---- chunks ---- */
+
+int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
+                          intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt->gpudt_grant;
+    const MPIDU_gpudt_pool_name_t name = {
+        .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
+    };
+    MPIR_Request *sreq, *rts_sreq;
+    struct MPIDI_Gpudt_msg *msg;
+
+    *buflen = 0;
+    *rreqp = NULL;
+    MPIR_Request_get_ptr(pkt->sender_req_id, sreq);
+    msg = sreq->dev.gpudt;
+    if (msg && msg->is_failure_sent) {
+        /* Until the receiver has heard of it, its grants still come */
+        if (pkt->n == MPIDI_GPUDT_GRANT__END) {
+            msg->is_peer_gone = true;
+            MPIDI_Gpudt_msg_advance(msg);
+        }
+        goto fn_exit;
+    }
+    if (msg == NULL) {
+        /* A send from host memory that is received into a GPU's */
+        mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, &msg);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (!msg->is_cleared) {
+        MPIDI_Request_fetch_and_clear_rts_sreq(sreq, &rts_sreq);
+        if (rts_sreq)
+            MPIR_Request_free(rts_sreq);
+        msg->is_cleared = true;
+        msg->peer_id = pkt->receiver_req_id;
+        msg->total = pkt->total;
+        msg->chunk_sz = pkt->chunk_sz;
+        msg->nparts = MPIDI_GPUDT_MAX_PARTS;
+    }
+    for (int i = 0; i < pkt->n; i++) {
+        struct MPIDI_Gpudt_ticket *ticket = &msg->ticket[msg->ntickets++];
+        ticket->part = pkt->part[i];
+        ticket->mem = NULL;
+        if (pkt->unit[i] >= 0 && MPIDI_Gpudt_may_share(vc))
+            ticket->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
+                                                  msg->gpu_addr);
+    }
+    MPIDI_Gpudt_msg_advance(msg);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Give a part memory to pack into.
+ * Returns false if there is none now; somebody gives some back. */
+static bool part_place(struct MPIDI_Gpudt_part *part, const struct MPIDI_Gpudt_ticket *ticket)
+{
+    struct MPIDI_Gpudt_msg *msg = part->msg;
+    bool is_only = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__IDLE) == msg->nparts;
+
+    part->is_shared = ticket->mem != NULL;
+    part->mem = ticket->mem;
+    if (part->mem == NULL) {
+        if (!MPIDI_Gpudt_part_fill(part, part->len, is_only))
+            return false;
+        part->len = MPL_MIN(part->len, (int64_t) part->chunk->sz);
+    }
+    part->ticket = ticket->part;
+    return true;
+}
+
+/* Use tickets as long as there are any, and memory. */
+static void parts_start(struct MPIDI_Gpudt_msg *msg)
+{
+    int used = 0;
+
+    for (int i = 0; i < msg->nparts && used < msg->ntickets && msg->started < msg->total; i++) {
+        struct MPIDI_Gpudt_part *part = &msg->part[i];
+        if (part->state != MPIDI_GPUDT_PART__IDLE)
+            continue;
+        part->off = msg->started;
+        part->len = MPL_MIN(msg->chunk_sz, msg->total - msg->started);
+        if (!part_place(part, &msg->ticket[used]))
+            break;
+        used++;
+        MPIDI_Gpudt_part_move(part, true);
+        msg->started += part->len;
+        if (msg->mpi_errno)
+            break;
+    }
+    msg->ntickets -= used;
+    memmove(msg->ticket, msg->ticket + used, msg->ntickets * sizeof(msg->ticket[0]));
+}
+
+/* Send what a part has packed. */
+static void part_ship(struct MPIDI_Gpudt_part *part)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_msg *msg = part->msg;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+    MPIR_Request *req;
+    struct iovec iov[2];
+
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
+    pkt->receiver_req_id = msg->peer_id;
+    pkt->off = part->off;
+    pkt->len = part->len;
+    pkt->part = part->ticket;
+    pkt->where = part->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
+    msg->done += part->len;
+
+    if (part->is_shared) {
+        MPIDI_Gpudt_part_clear(part);
+        mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+
+    req = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
+    MPIR_ERR_CHKANDJUMP(!req, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    MPIR_Object_set_ref(req, 1);
+    MPIDI_Request_set_type(req, MPIDI_REQUEST_TYPE_SEND);
+    req->dev.OnDataAvail = NULL;
+    req->dev.request_completed_cb = part_wired;
+    req->dev.user_buf = part;
+    part->state = MPIDI_GPUDT_PART__WIRE;
+    iov[0].iov_base = pkt;
+    iov[0].iov_len = sizeof(*pkt);
+    iov[1].iov_base = part->mem;
+    iov[1].iov_len = part->len;
+    MPID_THREAD_CS_ENTER(POBJ, msg->vc->pobj_mutex);
+    mpi_errno = MPIDI_CH3_iSendv(msg->vc, req, iov, 2);
+    MPID_THREAD_CS_EXIT(POBJ, msg->vc->pobj_mutex);
+    if (mpi_errno) {
+        /* The request may be complete or not; if not, nobody will complete it */
+        if (part->state == MPIDI_GPUDT_PART__WIRE) {
+            req->dev.request_completed_cb = NULL;
+            MPIR_Request_free(req);
+            MPIDI_Gpudt_part_clear(part);
+        }
+        goto fn_fail;
+    }
+
+  fn_exit:
+    return;
+  fn_fail:
+    MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+    msg->is_peer_gone = true;
+    goto fn_exit;
+}
+
+/* The channel is done with a part; called when the part's own request is complete. */
+static int part_wired(MPIR_Request * req)
+{
+    struct MPIDI_Gpudt_part *part = req->dev.user_buf;
+
+    if (req->status.MPI_ERROR) {
+        MPIDI_Gpudt_msg_fail(part->msg, req->status.MPI_ERROR);
+        part->msg->is_peer_gone = true;
+    }
+    MPIDI_Gpudt_part_clear(part);
+    MPIDI_Gpudt_set_busy();
+    return MPI_SUCCESS;
+}
+
+/* Tell the receiver that no more will come. It answers, and until then the request must stay,
+ * because grants that are on their way name it. */
+static void failure_send(struct MPIDI_Gpudt_msg *msg)
+{
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+
+    memset(&upkt, 0, sizeof(upkt));
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
+    pkt->receiver_req_id = msg->peer_id;
+    pkt->where = MPIDI_GPUDT_DATA__NONE;
+    if (MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt))) {
+        msg->is_peer_gone = true;
+        MPIDI_Gpudt_is_busy = true;
+    }
+}
+
+/* Send what is packed, or give it up after a failure. */
+static void moved_ship(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_part *part;
+
+    while ((part = MPIDI_Gpudt_msg_moved(msg)) != NULL) {
+        if (msg->mpi_errno == MPI_SUCCESS)
+            part_ship(part);
+        else
+            MPIDI_Gpudt_part_clear(part);
+    }
+}
+
+static void send_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    if (!msg->is_cleared && !msg->is_peer_gone)
+        return;
+
+    moved_ship(msg);
+    if (msg->mpi_errno == MPI_SUCCESS) {
+        parts_start(msg);
+        /* What the CPU has packed, or a GPU at once */
+        moved_ship(msg);
+    }
+
+    if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__IDLE) < msg->nparts)
+        return;
+    if (msg->mpi_errno == MPI_SUCCESS ? msg->done == msg->total : msg->is_peer_gone) {
+        MPIDI_Gpudt_msg_end(msg);
+    } else if (msg->mpi_errno && !msg->is_failure_sent) {
+        msg->is_failure_sent = true;
+        failure_send(msg);
+    }
+}

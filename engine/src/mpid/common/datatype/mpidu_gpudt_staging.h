@@ -1,0 +1,60 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Host memory through which messages to and from GPU buffers pass: a bounded pool of chunks that
+ * GPUs can access. Knows nothing of messages and datatypes. */
+
+#ifndef MPIDU_GPUDT_STAGING_H_INCLUDED
+#define MPIDU_GPUDT_STAGING_H_INCLUDED
+
+typedef struct MPIDU_gpudt_chunk {
+    struct MPIDU_gpudt_chunk *next;     /* in the pool's list of free ones */
+    char *mem;
+    size_t sz;                  /* bytes at mem */
+    int kind;                   /* for mpidu_gpudt_staging.c */
+} MPIDU_gpudt_chunk_t;
+
+/* Where other processes of the node find the pool. */
+typedef struct MPIDU_gpudt_pool_name {
+    uint64_t token;             /* random number that is in the file too */
+    int pid;                    /* process that has it */
+    int fd;                     /* open file of that process; -1: not shared */
+} MPIDU_gpudt_pool_name_t;
+
+/* Chunks start at multiples of this in the pool, bytes. */
+#define MPIDU_GPUDT_POOL_UNIT 16384
+
+/* Get a chunk, making the pool at first use.
+ *   sz        (IN)   bytes wanted, more than 0
+ *   gpu_addr  (IN)   GPU memory that the data comes from or goes to, so that the pool is made known
+ *                    to that GPU's driver; NULL: the data is in host memory
+ *   may_heap  (IN)   whether pageable memory will do when the pool has no chunk
+ *   chunk     (OUT)  at least MPL_MIN(sz, MPIDU_gpudt_chunk_max()) bytes, owned by the caller until
+ *                    MPIDU_gpudt_chunk_put; NULL: none now, or with may_heap: out of memory */
+void MPIDU_gpudt_chunk_get(size_t sz, const void *gpu_addr, bool may_heap,
+                           MPIDU_gpudt_chunk_t ** chunk);
+
+/* Give a chunk back, when neither a GPU nor the network uses it any more. */
+void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk);
+
+/* Bytes of the largest chunk. */
+size_t MPIDU_gpudt_chunk_max(void);
+
+/* How another process finds a chunk.
+ *   name  (OUT)  of the pool
+ *   unit  (OUT)  where the chunk is in it, in units
+ * Returns false if it cannot: the chunk is not from the pool, or the pool is not shared. */
+bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
+                              int *unit);
+
+/* Find memory of another process's pool, mapping the pool at first use.
+ *   name, unit  (IN)  as exported there
+ *   len         (IN)  bytes of the chunk that will be used
+ *   gpu_addr    (IN)  as for MPIDU_gpudt_chunk_get
+ * Returns its address here; NULL: the pool cannot be mapped. Stays mapped until MPI_Finalize. */
+char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int unit, size_t len,
+                              const void *gpu_addr);
+
+#endif /* MPIDU_GPUDT_STAGING_H_INCLUDED */

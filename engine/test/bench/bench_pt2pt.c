@@ -1,0 +1,716 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * Point-to-point messages between two ranks in host and GPU memory, as CSV: ping-pong, exchange in
+ * both directions, message rate, overlap with a kernel. Each of many datatypes is sent as such and,
+ * beside it, as a user without them would do it: by own kernels and pinned memory, tuned for each
+ * case; by a 2-D copy; and as many contiguous bytes. What arrives is checked, each byte. It uses
+ * standard MPI calls only, so that the same source measures any GPU-aware MPI.
+ *
+ * A row's type reads measure:memory/gpus:method:type; its time is in us, of
+ *   pingpong          half a round trip
+ *   bidir             a message in each direction at once; MB/s is of one direction
+ *   rate              one of many messages in a row
+ *   overlap-messages  as bidir; -kernel: a kernel; -both: both at once
+ *   limit:...         what any method is bound by: an empty launch with a synchronize, a contiguous
+ *                     copy to pinned memory and back
+ *
+ * Build for host memory only:
+ *   mpicc -O2 -o bench_pt2pt bench_pt2pt.c bench_pt2pt_link.c bench_pt2pt_types.c
+ * For GPU memory as well (CUDA being where the toolkit is):
+ *   nvcc -O3 -arch=native -DWITH_GPU -c bench_pt2pt_gpu.cu
+ *   mpicc -O2 -DWITH_GPU -o bench_pt2pt bench_pt2pt.c bench_pt2pt_link.c bench_pt2pt_types.c \
+ *       bench_pt2pt_gpu.o -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
+ * Run: mpiexec -bind-to core -n 2 ./bench_pt2pt --help
+ */
+
+#include "bench_pt2pt_link.h"
+#include <stddef.h>
+#include <string.h>
+#include "bench.h"
+
+#define MAX_SIZES 64
+#define MIN_REPETITIONS 5
+#define TUNING_REPETITIONS 3
+#define RATE_BYTES (64 * 1024)  /* largest message whose rate is told */
+#define COMPUTE_SECONDS 50e-6   /* the kernel to overlap with takes at least about this */
+#define COMPUTE_ROUNDS 1000     /* of the first kernel, by whose time the next is scaled */
+#define TAG_DONE 2
+
+enum { EXIT__GOOD = 0, EXIT__WRONG_DATA = 1, EXIT__CANNOT_RUN = 2 };
+
+enum { MEASURE__PINGPONG, MEASURE__BIDIR, MEASURE__RATE, MEASURE__OVERLAP, MEASURE__LIMIT,
+    N_MEASURES
+};
+static const char *const measure_name[N_MEASURES] =
+    { "pingpong", "bidir", "rate", "overlap", "limit" };
+
+enum { PLACE__HOST_HOST, PLACE__HOST_GPU, PLACE__GPU_HOST, PLACE__GPU_GPU, N_PLACES };
+static const char *const place_name[N_PLACES] = { "host-host", "host-gpu", "gpu-host", "gpu-gpu" };
+
+#define MAX_TYPES 32
+
+struct options {
+    int measure[N_MEASURES];    /* whether to do it */
+    int place[N_PLACES];
+    int method[N_METHODS];
+    int type[MAX_TYPES];
+    long size[MAX_SIZES];
+    int n_sizes;
+    int repetitions;            /* of a case, at most */
+    int milliseconds;           /* for a case, about; at least MIN_REPETITIONS are done */
+    int gpus;                   /* 1: both ranks on the first; 2: one each */
+    int chunk;                  /* bytes, of the user's kernel; 0: tuned */
+    int corrupt;                /* CORRUPT__ value: what to damage before it is checked */
+    int verbose;
+    int exit_status;
+    int run;
+};
+
+struct bench {
+    struct options opt;
+    int rank;
+    double *seconds;            /* samples of a case */
+    struct link link;
+    int place, method;
+    int compute_rounds;
+};
+
+void bench_fail(const char *what, const char *why)
+{
+    fprintf(stderr, "bench_pt2pt: %s: %s\n", what, why);
+    MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
+}
+
+/* ---- command line ---- */
+
+static const char usage_text[] =
+    "usage: mpiexec -n 2 bench_pt2pt [options]; a LIST has commas between its entries\n"
+    "  --measures LIST     of pingpong, bidir, rate, overlap, limit (default: all)\n"
+    "  --places LIST       memory of rank 0 and of rank 1: host-host, host-gpu, gpu-host, gpu-gpu\n"
+    "                      (default: all but gpu-host; without a GPU: host-host)\n"
+    "  --methods LIST      of datatype, kernel, copy2d, contiguous (default: all)\n"
+    "  --types LIST        --list prints them (default: all)\n"
+    "  --sizes LIST        bytes, also as 4K or 1M (default: 8,64,256,1K,4K,16K,64K,256K,1M,4M,\n"
+    "                      16M,64M)\n"
+    "  --gpus N            1: both ranks on one GPU, 2: one each (default: 2 where there are two)\n"
+    "  --repetitions N     of a case, at most (default 1000)\n"
+    "  --milliseconds N    for a case, about (default 40)\n"
+    "  --chunk BYTES       how much the user's kernel packs at a time (default: tuned)\n"
+    "  --corrupt WHAT      damage a byte of the data or of a guard, which must be seen\n"
+    "  --verbose           say on stderr how the user's kernel was tuned\n"
+    "exit status: 0 good, 1 wrong data arrived, 2 cannot run as asked\n";
+
+/* Marks the entries of a list of names in taken; returns 0 if a name is unknown. */
+static int names_option(const char *text, const char *(*name_of) (int), int n, int *taken)
+{
+    size_t length;
+    int i;
+
+    memset(taken, 0, (size_t) n * sizeof(int));
+    for (;; text += length + 1) {
+        length = strcspn(text, ",");
+        for (i = 0; i < n; i++)
+            if (strlen(name_of(i)) == length && strncmp(text, name_of(i), length) == 0)
+                break;
+        if (i == n)
+            return 0;
+        taken[i] = 1;
+        if (text[length] == '\0')
+            return 1;
+    }
+}
+
+static const char *measure_name_of(int i)
+{
+    return measure_name[i];
+}
+
+static const char *place_name_of(int i)
+{
+    return place_name[i];
+}
+
+static const char *method_name_of(int i)
+{
+    return method_name[i];
+}
+
+/* Messages are below 2 GiB, so that their bytes are an int. */
+static int sizes_option(const char *text, struct options *opt)
+{
+    char *end;
+
+    for (opt->n_sizes = 0; opt->n_sizes < MAX_SIZES; text = end + 1) {
+        long value;
+
+        errno = 0;
+        value = strtol(text, &end, 10);
+        if (errno || end == text || value < 1 || value > 1L << 30)
+            return 0;
+        if (*end == 'K' || *end == 'M')
+            value <<= *end++ == 'K' ? 10 : 20;
+        if (value < 8 || value > 1L << 30)
+            return 0;
+        opt->size[opt->n_sizes++] = value;
+        if (*end == '\0')
+            return 1;
+        if (*end != ',')
+            return 0;
+    }
+    return 0;
+}
+
+static int number_option(const char *text, long limit, int *number)
+{
+    *number = (int) bench_number(text, limit);
+    return *number > 0;
+}
+
+/* Returns 0 if the value is bad, -1 if the name is unknown. */
+static int option_take(const char *name, const char *value, struct options *opt)
+{
+    if (strcmp(name, "--measures") == 0)
+        return names_option(value, measure_name_of, N_MEASURES, opt->measure);
+    if (strcmp(name, "--places") == 0)
+        return names_option(value, place_name_of, N_PLACES, opt->place);
+    if (strcmp(name, "--methods") == 0)
+        return names_option(value, method_name_of, N_METHODS, opt->method);
+    if (strcmp(name, "--types") == 0)
+        return names_option(value, shape_name, shape_count(), opt->type);
+    if (strcmp(name, "--sizes") == 0)
+        return sizes_option(value, opt);
+    if (strcmp(name, "--gpus") == 0)
+        return number_option(value, 2, &opt->gpus);
+    if (strcmp(name, "--repetitions") == 0)
+        return number_option(value, 1000000, &opt->repetitions);
+    if (strcmp(name, "--chunk") == 0)
+        return number_option(value, 1 << 30, &opt->chunk);
+    if (strcmp(name, "--corrupt") == 0) {
+        opt->corrupt = strcmp(value, "data") == 0 ? CORRUPT__DATA :
+            strcmp(value, "guard") == 0 ? CORRUPT__GUARD : CORRUPT__NONE;
+        return opt->corrupt != CORRUPT__NONE;
+    }
+    if (strcmp(name, "--milliseconds") == 0)
+        return number_option(value, 600000, &opt->milliseconds);
+    return -1;
+}
+
+static void options_default(struct options *opt, int n_gpus)
+{
+    int i;
+
+    memset(opt, 0, sizeof(*opt));
+    for (i = 0; i < N_MEASURES; i++)
+        opt->measure[i] = i != MEASURE__LIMIT || n_gpus > 0;
+    for (i = 0; i < N_PLACES; i++)
+        opt->place[i] = i == PLACE__HOST_HOST || (n_gpus > 0 && i != PLACE__GPU_HOST);
+    for (i = 0; i < N_METHODS; i++)
+        opt->method[i] = 1;
+    for (i = 0; i < shape_count(); i++)
+        opt->type[i] = 1;
+    sizes_option("8,64,256,1K,4K,16K,64K,256K,1M,4M,16M,64M", opt);
+    opt->gpus = n_gpus > 1 ? 2 : 1;
+    opt->repetitions = 1000;
+    opt->milliseconds = 40;
+    opt->exit_status = EXIT__CANNOT_RUN;
+}
+
+static void options_parse(int argc, char *argv[], struct options *opt)
+{
+    int i, t, taken;
+
+    for (i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--list") == 0) {
+            if (argv[i][2] == 'h')
+                fputs(usage_text, stdout);
+            for (t = 0; argv[i][2] == 'l' && t < shape_count(); t++)
+                puts(shape_name(t));
+            opt->exit_status = EXIT__GOOD;
+            return;
+        }
+        if (strcmp(argv[i], "--verbose") == 0) {
+            opt->verbose = 1;
+            continue;
+        }
+        taken = option_take(argv[i], i + 1 < argc ? argv[i + 1] : "", opt);
+        if (taken <= 0) {
+            fprintf(stderr, "bench_pt2pt: %s %s\n%s", taken < 0 ? "unknown option" :
+                    "bad value of", argv[i], usage_text);
+            return;
+        }
+        i++;
+    }
+    opt->run = 1;
+    opt->exit_status = EXIT__GOOD;
+}
+
+/* ---- repeating ---- */
+
+typedef void (*sample_fn) (struct bench * bench);
+
+/* Runs once and returns the seconds it took. */
+static double sample_take(struct bench *bench, sample_fn fn)
+{
+    double start = MPI_Wtime();
+
+    fn(bench);
+    return MPI_Wtime() - start;
+}
+
+/* Warms up, then fills seconds with as many samples as fit into the time; both ranks take part.
+ * Returns how many. */
+static int samples_take(struct bench *bench, sample_fn fn)
+{
+    double once;
+    int n, i;
+
+    fn(bench);
+    once = sample_take(bench, fn);
+    n = (int) (bench->opt.milliseconds * 1e-3 / (once > 1e-7 ? once : 1e-7));
+    n = n > bench->opt.repetitions ? bench->opt.repetitions : n;
+    if (n < MIN_REPETITIONS && bench->opt.repetitions >= MIN_REPETITIONS)
+        n = MIN_REPETITIONS;
+    if (n < 1)
+        n = 1;
+    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    for (i = -n / 10; i < 0; i++)
+        fn(bench);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (i = 0; i < n; i++)
+        bench->seconds[i] = sample_take(bench, fn);
+    return n;
+}
+
+/* Makes each sample the slower rank's, on rank 0: a rank without a GPU has no kernel to wait for. */
+static void samples_slower(struct bench *bench, int n)
+{
+    MPI_Reduce(bench->rank == 0 ? MPI_IN_PLACE : bench->seconds, bench->seconds, n, MPI_DOUBLE,
+               MPI_MAX, 0, MPI_COMM_WORLD);
+}
+
+/* Prints a row on rank 0; each sample has been parts times what the row tells. */
+static void row_print(struct bench *bench, const char *measure, int n, double parts)
+{
+    const struct shape *shape = bench->link.shape;
+    char label[128];
+    int i;
+
+    if (bench->rank != 0)
+        return;
+    for (i = 0; i < n; i++)
+        bench->seconds[i] /= parts;
+    if (bench->place == PLACE__HOST_HOST)
+        snprintf(label, sizeof(label), "%s:%s/0:%s:%s", measure, place_name[bench->place],
+                 method_name[bench->method], shape->name);
+    else
+        snprintf(label, sizeof(label), "%s:%s/%d:%s:%s", measure, place_name[bench->place],
+                 bench->place == PLACE__GPU_GPU ? bench->opt.gpus : 1, method_name[bench->method],
+                 shape->name);
+    bench_row(label, (long long) shape->bytes, bench->seconds, n);
+}
+
+/* ---- what is measured ---- */
+
+static void sample_pingpong(struct bench *bench)
+{
+    if (bench->rank == 0) {
+        link_send(&bench->link, bench->method);
+        link_recv(&bench->link, bench->method);
+    } else {
+        link_recv(&bench->link, bench->method);
+        link_send(&bench->link, bench->method);
+    }
+}
+
+static void sample_bidir(struct bench *bench)
+{
+    link_exchange(&bench->link, bench->method);
+}
+
+/* The empty answer comes when the last message has been received. */
+static void sample_rate(struct bench *bench)
+{
+    if (bench->rank == 0) {
+        link_send_many(&bench->link, bench->method, MAX_IMAGES);
+        MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        link_recv_many(&bench->link, bench->method, MAX_IMAGES);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_DONE, MPI_COMM_WORLD);
+    }
+}
+
+/* Checks on both ranks what has arrived on them; says whether it is right. */
+static int is_right(struct bench *bench, int images_0, int images_1)
+{
+    int images = bench->rank == 0 ? images_0 : images_1;
+    long long n_wrong, total;
+
+    if (bench->rank == 1 && bench->opt.corrupt != CORRUPT__NONE)
+        link_corrupt(&bench->link, bench->opt.corrupt);
+    n_wrong = link_check(&bench->link, bench->method, images);
+    if (n_wrong)
+        fprintf(stderr, "bench_pt2pt: %s, %s, %s of %zu bytes: rank %d has %lld wrong words\n",
+                place_name[bench->place], method_name[bench->method], bench->link.shape->name,
+                bench->link.shape->bytes, bench->rank, n_wrong);
+    MPI_Allreduce(&n_wrong, &total, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return total == 0;
+}
+
+static int measure_pingpong(struct bench *bench)
+{
+    int n = samples_take(bench, sample_pingpong);
+
+    if (!is_right(bench, 1, 1))
+        return 0;
+    row_print(bench, "pingpong", n, 2.0);
+    return 1;
+}
+
+static int measure_bidir(struct bench *bench)
+{
+    int n = samples_take(bench, sample_bidir);
+
+    samples_slower(bench, n);
+    if (!is_right(bench, 1, 1))
+        return 0;
+    row_print(bench, "bidir", n, 1.0);
+    return 1;
+}
+
+static int measure_rate(struct bench *bench)
+{
+    int n;
+
+    if (bench->link.images < MAX_IMAGES)
+        return 1;
+    n = samples_take(bench, sample_rate);
+    if (!is_right(bench, 0, MAX_IMAGES))
+        return 0;
+    row_print(bench, "rate", n, MAX_IMAGES);
+    return 1;
+}
+
+#ifdef WITH_GPU
+
+static void sample_compute(struct bench *bench)
+{
+    if (bench->link.on_gpu) {
+        gpu_compute(bench->compute_rounds);
+        gpu_wait(STREAM__COMPUTE);
+    }
+}
+
+/* The kernel comes first: messages that need the GPU find it busy. */
+static void sample_both(struct bench *bench)
+{
+    if (bench->link.on_gpu)
+        gpu_compute(bench->compute_rounds);
+    link_exchange(&bench->link, bench->method);
+    if (bench->link.on_gpu)
+        gpu_wait(STREAM__COMPUTE);
+}
+
+/* Chooses a kernel that takes as long as the messages, on both ranks the same. */
+static void compute_choose(struct bench *bench, double wanted)
+{
+    double once, slower, rounds;
+
+    bench->compute_rounds = COMPUTE_ROUNDS;
+    sample_compute(bench);
+    once = sample_take(bench, sample_compute);
+    MPI_Allreduce(&once, &slower, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    rounds = COMPUTE_ROUNDS * (wanted > COMPUTE_SECONDS ? wanted : COMPUTE_SECONDS) / slower;
+    bench->compute_rounds = rounds < 1 ? 1 : rounds > 1e9 ? 1000000000 : (int) rounds;
+    MPI_Bcast(&bench->compute_rounds, 1, MPI_INT, 0, MPI_COMM_WORLD);
+}
+
+static int measure_overlap(struct bench *bench)
+{
+    double median;
+    int n;
+
+    if (!bench->link.on_gpu && !bench->link.peer_on_gpu)
+        return 1;
+    n = samples_take(bench, sample_bidir);
+    samples_slower(bench, n);
+    qsort(bench->seconds, (size_t) n, sizeof(double), bench_compare);
+    median = bench_quantile(bench->seconds, n, 0.5);
+    MPI_Bcast(&median, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    row_print(bench, "overlap-messages", n, 1.0);
+    compute_choose(bench, median);
+    n = samples_take(bench, sample_compute);
+    samples_slower(bench, n);
+    row_print(bench, "overlap-kernel", n, 1.0);
+    n = samples_take(bench, sample_both);
+    samples_slower(bench, n);
+    if (!is_right(bench, 1, 1))
+        return 0;
+    row_print(bench, "overlap-both", n, 1.0);
+    return 1;
+}
+
+/* ---- tuning the user's own kernel ---- */
+
+/* Tries one way, with the fastest of a few round trips; keeps it if it is the fastest so far. */
+static void tuning_try(struct bench *bench, struct tuning candidate, struct tuning *best,
+                       double *fastest)
+{
+    double seconds = 0.0;
+    int i;
+
+    bench->link.tuning = candidate;
+    sample_pingpong(bench);
+    for (i = 0; i < TUNING_REPETITIONS; i++) {
+        double once = sample_take(bench, sample_pingpong);
+        seconds = i == 0 || once < seconds ? once : seconds;
+    }
+    MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (*fastest == 0.0 || seconds < *fastest) {
+        *fastest = seconds;
+        *best = candidate;
+    }
+}
+
+/* Finds the fastest way. Chunks need a kernel on both sides. */
+static void tuning_choose(struct bench *bench)
+{
+    static const size_t chunks[] = { 0, 4 << 20, 2 << 20, 1 << 20, 512 << 10, 256 << 10, 128 << 10,
+        64 << 10
+    };
+    struct tuning best = { 0, 0 };
+    double fastest = 0.0;
+    size_t c;
+    int staged;
+
+    for (staged = 0; staged <= 1; staged++)
+        for (c = 0; c < sizeof(chunks) / sizeof(chunks[0]); c++) {
+            struct tuning candidate = { chunks[c], staged };
+
+            if (c == 0 && bench->place == PLACE__GPU_GPU)
+                candidate.chunk = (size_t) bench->opt.chunk;
+            if (c > 0 && (bench->opt.chunk > 0 || bench->place != PLACE__GPU_GPU ||
+                          2 * chunks[c] > bench->link.shape->bytes))
+                continue;
+            tuning_try(bench, candidate, &best, &fastest);
+        }
+    bench->link.tuning = best;
+    if (bench->opt.verbose && bench->rank == 0)
+        fprintf(stderr, "tuned: %s, %s of %zu bytes: chunks of %zu bytes (0: all at once), %s\n",
+                place_name[bench->place], bench->link.shape->name, bench->link.shape->bytes,
+                best.chunk, best.is_staged ? "through GPU memory" : "straight to pinned memory");
+}
+
+/* ---- limits ---- */
+
+struct limit {
+    void *pinned, *memory;
+    size_t bytes;
+};
+static struct limit limit;
+
+static void sample_launch(struct bench *bench)
+{
+    (void) bench;
+    gpu_nothing(STREAM__SEND);
+    gpu_wait(STREAM__SEND);
+}
+
+static void sample_to_host(struct bench *bench)
+{
+    (void) bench;
+    gpu_copy(STREAM__SEND, limit.pinned, limit.memory, limit.bytes);
+    gpu_wait(STREAM__SEND);
+}
+
+static void sample_from_host(struct bench *bench)
+{
+    (void) bench;
+    gpu_copy(STREAM__SEND, limit.memory, limit.pinned, limit.bytes);
+    gpu_wait(STREAM__SEND);
+}
+
+static void sample_idle(struct bench *bench)
+{
+    (void) bench;
+}
+
+/* Rank 0 measures alone: the other may share its GPU. */
+static void limit_row(struct bench *bench, const char *label, sample_fn fn, size_t bytes)
+{
+    int n = samples_take(bench, bench->rank == 0 ? fn : sample_idle);
+
+    if (bench->rank == 0)
+        bench_row(label, (long long) bytes, bench->seconds, n);
+}
+
+static void limits_measure(struct bench *bench)
+{
+    int i;
+
+    limit_row(bench, "limit:gpu/1:launch:none", sample_launch, 0);
+    for (i = 0; i < bench->opt.n_sizes; i++) {
+        limit.bytes = (size_t) bench->opt.size[i];
+        limit.pinned = pinned_alloc(limit.bytes);
+        limit.memory = gpu_alloc(limit.bytes);
+        if (!limit.pinned || !limit.memory)
+            bench_fail("memory for a copy", "there is none");
+        limit_row(bench, "limit:gpu/1:to-host:contiguous", sample_to_host, limit.bytes);
+        limit_row(bench, "limit:gpu/1:from-host:contiguous", sample_from_host, limit.bytes);
+        pinned_free(limit.pinned);
+        gpu_free(limit.memory);
+    }
+}
+
+#endif /* WITH_GPU */
+
+/* ---- cases ---- */
+
+/* All measures of one method; the link is open. */
+static int method_run(struct bench *bench)
+{
+    const struct options *opt = &bench->opt;
+    int right = 1;
+
+#ifdef WITH_GPU
+    if (bench->method == METHOD__KERNEL) {
+        tuning_choose(bench);
+        right = is_right(bench, 1, 1);
+    }
+#endif
+    if (opt->measure[MEASURE__PINGPONG])
+        right = right && measure_pingpong(bench);
+    if (opt->measure[MEASURE__BIDIR])
+        right = right && measure_bidir(bench);
+    if (opt->measure[MEASURE__RATE])
+        right = right && measure_rate(bench);
+#ifdef WITH_GPU
+    if (opt->measure[MEASURE__OVERLAP])
+        right = right && measure_overlap(bench);
+#endif
+    return right;
+}
+
+/* One type in one size in memories of given kinds, by all methods. Returns an EXIT__ value. */
+static int case_run(struct bench *bench, int type, size_t bytes)
+{
+    struct link *link = &bench->link;
+    struct shape shape;
+    int is_there, all_there, status = EXIT__GOOD;
+
+    is_there = shape_make(type, bytes, &shape);
+    MPI_Allreduce(&is_there, &all_there, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all_there) {
+        if (is_there)
+            shape_free(&shape);
+        if (bench->rank == 0)
+            fprintf(stderr, "bench_pt2pt: no memory for %s of %zu bytes\n", shape_name(type), bytes);
+        return EXIT__CANNOT_RUN;
+    }
+    memset(link, 0, sizeof(*link));
+    link->rank = bench->rank;
+    link->peer = 1 - bench->rank;
+    link->on_gpu = bench->place == PLACE__GPU_GPU ||
+        bench->place == (bench->rank == 0 ? PLACE__GPU_HOST : PLACE__HOST_GPU);
+    link->peer_on_gpu = bench->place == PLACE__GPU_GPU ||
+        bench->place == (bench->rank == 0 ? PLACE__HOST_GPU : PLACE__GPU_HOST);
+    link->shape = &shape;
+    link->images = bench->opt.measure[MEASURE__RATE] && bytes <= RATE_BYTES ? MAX_IMAGES : 1;
+    is_there = link_open(link);
+    MPI_Allreduce(&is_there, &all_there, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (!all_there) {
+        status = EXIT__CANNOT_RUN;
+        if (bench->rank == 0)
+            fprintf(stderr, "bench_pt2pt: no memory for %s of %zu bytes, which lie in %zu\n",
+                    shape.name, shape.bytes, shape.span);
+    }
+    for (bench->method = 0; bench->method < N_METHODS && status == EXIT__GOOD; bench->method++)
+        if (bench->opt.method[bench->method] && link_can(link, bench->method) &&
+            !method_run(bench))
+            status = EXIT__WRONG_DATA;
+    if (is_there)
+        link_close(link);
+    shape_free(&shape);
+    return status;
+}
+
+static int all_run(struct bench *bench)
+{
+    const struct options *opt = &bench->opt;
+    int type, s, status = EXIT__GOOD;
+
+    if (bench->rank == 0)
+        bench_header("us_median");
+#ifdef WITH_GPU
+    if (opt->measure[MEASURE__LIMIT] && gpu_count() > 0)
+        limits_measure(bench);
+#endif
+    for (bench->place = 0; bench->place < N_PLACES; bench->place++)
+        for (type = 0; type < shape_count() && opt->place[bench->place]; type++)
+            for (s = 0; s < opt->n_sizes && opt->type[type] && status == EXIT__GOOD; s++)
+                status = case_run(bench, type, (size_t) opt->size[s]);
+    return status;
+}
+
+/* GPUs that every rank sees. Collective. */
+static int gpus_seen(void)
+{
+#ifdef WITH_GPU
+    int mine = gpu_count(), fewest;
+
+    MPI_Allreduce(&mine, &fewest, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return fewest;
+#else
+    return 0;
+#endif
+}
+
+/* Says whether the GPUs that the options ask for are there. */
+static int gpus_suffice(const struct options *opt, int n_gpus, int rank)
+{
+    int needed = opt->place[PLACE__HOST_GPU] || opt->place[PLACE__GPU_HOST] ||
+        opt->place[PLACE__GPU_GPU] ? opt->gpus : 0;
+
+    if (needed > n_gpus && rank == 0)
+        fprintf(stderr, "bench_pt2pt: GPUs needed: %d, there: %d\n", needed, n_gpus);
+    return needed <= n_gpus;
+}
+
+int main(int argc, char *argv[])
+{
+    struct bench bench;
+    struct options *opt = &bench.opt;
+    int n_ranks, n_gpus;
+
+    memset(&bench, 0, sizeof(bench));
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    n_gpus = gpus_seen();
+    options_default(opt, n_gpus);
+    if (n_ranks != 2 && bench.rank == 0)
+        fprintf(stderr, "bench_pt2pt: %d ranks; it takes 2\n", n_ranks);
+    else if (bench.rank == 0)
+        options_parse(argc, argv, opt);
+    MPI_Bcast(opt, sizeof(*opt), MPI_BYTE, 0, MPI_COMM_WORLD);
+    if (opt->run && !gpus_suffice(opt, n_gpus, bench.rank)) {
+        opt->run = 0;
+        opt->exit_status = EXIT__CANNOT_RUN;
+    }
+    if (opt->run) {
+        bench.seconds = malloc((size_t) opt->repetitions * sizeof(double));
+        if (!bench.seconds)
+            bench_fail("memory for samples", "there is none");
+#ifdef WITH_GPU
+        if (n_gpus > 0)
+            gpu_open(opt->gpus > 1 ? bench.rank : 0);
+#endif
+        opt->exit_status = all_run(&bench);
+        free(bench.seconds);
+    }
+    MPI_Finalize();
+    return opt->exit_status;
+}

@@ -1,0 +1,347 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * The GPU's side of bench_pt2pt. See bench_pt2pt_gpu.h.
+ */
+
+#include "bench_pt2pt_gpu.h"
+#include <string.h>
+
+#define THREADS 256
+#define MAX_BLOCKS 2112         /* 16 for each multiprocessor of an H200 */
+#define UNROLL 4                /* independent words that a thread has in flight */
+#define COMPUTE_BLOCKS 32       /* for each multiprocessor */
+
+#define CUDA_MUST(call_)                                        \
+    do {                                                        \
+        cudaError_t error_ = (call_);                           \
+        if (error_ != cudaSuccess)                              \
+            bench_fail(#call_, cudaGetErrorString(error_));     \
+    } while (0)
+
+static cudaStream_t stream_of[N_STREAMS];
+static cudaEvent_t event_of[N_STREAMS][GPU_EVENTS];
+static unsigned long long *counter;     /* in GPU memory */
+static int n_multiprocessors;
+
+/* ---- kernels ---- */
+
+/* The place of a T, which is aligned for it. */
+template<class T> __device__ static inline GPU_POINTER(T) word_at(GPU_POINTER(unsigned char) memory,
+                                                                  int64_t place)
+{
+    return (T *) ((unsigned char *) memory + place);
+}
+
+extern "C" __global__ void bench_fill(GPU_POINTER(uint64_t) buffer, uint64_t n, int salt)
+{
+    uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+
+    for (; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+        buffer[i] = pattern_eight(i, salt);
+}
+
+extern "C" __global__ void bench_compare(const __grid_constant__ struct layout layout,
+                                         GPU_POINTER(unsigned char) buffer, uint64_t data_at,
+                                         uint64_t pattern_at, int salt,
+                                         GPU_POINTER(unsigned long long) n_wrong)
+{
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long wrong = 0;
+
+    for (; i < layout.n_words; i += gridDim.x * blockDim.x) {
+        uint64_t place = (uint64_t) layout_place(&layout, i);
+        int differs = 0;
+
+        for (uint64_t b = place; b < place + (uint64_t) layout.word; b++) {
+            differs |= buffer[data_at + b] != pattern_byte(pattern_at + b, salt);
+            buffer[data_at + b] = POISON_BYTE;
+        }
+        wrong += differs;
+    }
+    if (wrong)
+        atomicAdd(n_wrong + 0, wrong);
+}
+
+extern "C" __global__ void bench_not_poison(GPU_POINTER(const uint64_t) buffer, uint64_t n,
+                                            GPU_POINTER(unsigned long long) n_wrong)
+{
+    uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long wrong = 0;
+
+    for (; i < n; i += (uint64_t) gridDim.x * blockDim.x)
+        wrong += buffer[i] != pattern_eight(i, SALT_POISON);
+    if (wrong)
+        atomicAdd(n_wrong + 0, wrong);
+}
+
+/* All reads of a round come before its writes, so that they are in flight together. */
+template<class T>
+__device__ static inline void words_move(const struct layout &layout,
+                                         GPU_POINTER(unsigned char) data,
+                                         GPU_POINTER(unsigned char) packed, uint32_t first,
+                                         uint32_t n, int is_unpack)
+{
+    const uint32_t step = gridDim.x * THREADS * UNROLL;
+
+    for (uint32_t i0 = blockIdx.x * THREADS * UNROLL + threadIdx.x; i0 < n; i0 += step) {
+        T value[UNROLL];
+        int64_t place[UNROLL];
+
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            uint32_t i = i0 + u * THREADS;
+
+            if (i >= n)
+                continue;
+            place[u] = layout_place(&layout, first + i);
+            value[u] = is_unpack ? *word_at<T>(packed, (int64_t) i * (int64_t) sizeof(T)) :
+                *word_at<T>(data, place[u]);
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            uint32_t i = i0 + u * THREADS;
+
+            if (i >= n)
+                continue;
+            if (is_unpack)
+                *word_at<T>(data, place[u]) = value[u];
+            else
+                *word_at<T>(packed, (int64_t) i * (int64_t) sizeof(T)) = value[u];
+        }
+    }
+}
+
+extern "C" __global__ void bench_move(const __grid_constant__ struct layout layout,
+                                      GPU_POINTER(unsigned char) data,
+                                      GPU_POINTER(unsigned char) packed, uint32_t first, uint32_t n,
+                                      int is_unpack)
+{
+    switch (layout.word) {
+        case 16:
+            words_move<uint4>(layout, data, packed, first, n, is_unpack);
+            break;
+        case 8:
+            words_move<uint64_t>(layout, data, packed, first, n, is_unpack);
+            break;
+        case 4:
+            words_move<uint32_t>(layout, data, packed, first, n, is_unpack);
+            break;
+        default:
+            words_move<unsigned char>(layout, data, packed, first, n, is_unpack);
+            break;
+    }
+}
+
+/* The result is stored where it has a value that it never has, or the loop would be left out. */
+extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long long) never)
+{
+    float value = (float) threadIdx.x;
+
+    for (long r = 0; r < rounds; r++)
+        value = value * 0.5f + 1.0f;
+    if (value < -1.0f)
+        never[0] = 1;
+}
+
+/* ---- host ---- */
+
+static dim3 blocks_for(uint64_t items)
+{
+    uint64_t blocks = (items + THREADS - 1) / THREADS;
+
+    return dim3(blocks > MAX_BLOCKS ? MAX_BLOCKS : blocks ? (unsigned) blocks : 1);
+}
+
+static void launch(const void *kernel, dim3 blocks, void **args, cudaStream_t stream)
+{
+    CUDA_MUST(cudaLaunchKernel(kernel, blocks, dim3(THREADS), args, 0, stream));
+}
+
+int gpu_count(void)
+{
+    int count = 0;
+
+    return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+void gpu_open(int number)
+{
+    int s, e;
+
+    CUDA_MUST(cudaSetDevice(number));
+    CUDA_MUST(cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, number));
+    for (s = 0; s < N_STREAMS; s++) {
+        CUDA_MUST(cudaStreamCreateWithFlags(&stream_of[s], cudaStreamNonBlocking));
+        for (e = 0; e < GPU_EVENTS; e++)
+            CUDA_MUST(cudaEventCreateWithFlags(&event_of[s][e], cudaEventDisableTiming));
+    }
+    CUDA_MUST(cudaMalloc((void **) &counter, sizeof(*counter)));
+}
+
+void *gpu_alloc(size_t bytes)
+{
+    void *memory = NULL;
+
+    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+        (void) cudaGetLastError();
+        return NULL;
+    }
+    return memory;
+}
+
+void gpu_free(void *memory)
+{
+    CUDA_MUST(cudaFree(memory));
+}
+
+void *pinned_alloc(size_t bytes)
+{
+    void *memory = NULL;
+
+    if (cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) != cudaSuccess) {
+        (void) cudaGetLastError();
+        return NULL;
+    }
+    return memory;
+}
+
+void pinned_free(void *memory)
+{
+    CUDA_MUST(cudaFreeHost(memory));
+}
+
+int gpu_layout_make(const struct layout *layout, struct layout *on_gpu)
+{
+    size_t entry = layout->family == LAYOUT__BLOCKS ? sizeof(int64_t) : sizeof(uint32_t);
+    void *list;
+
+    *on_gpu = *layout;
+    if (layout->family == LAYOUT__STRIDED)
+        return 1;
+    list = gpu_alloc(entry * layout->n_listed);
+    if (!list)
+        return 0;
+    CUDA_MUST(cudaMemcpy(list, layout->family == LAYOUT__BLOCKS ? (const void *) layout->block :
+                         (const void *) layout->map, entry * layout->n_listed,
+                         cudaMemcpyHostToDevice));
+    if (layout->family == LAYOUT__BLOCKS)
+        on_gpu->block = (const int64_t *) list;
+    else
+        on_gpu->map = (const uint32_t *) list;
+    return 1;
+}
+
+void gpu_layout_free(struct layout *on_gpu)
+{
+    if (on_gpu->family == LAYOUT__BLOCKS)
+        gpu_free((void *) (const int64_t *) on_gpu->block);
+    else if (on_gpu->family == LAYOUT__MAP)
+        gpu_free((void *) (const uint32_t *) on_gpu->map);
+}
+
+void gpu_fill(void *buffer, size_t bytes, int salt)
+{
+    uint64_t n = bytes / 8;
+    void *args[] = { &buffer, &n, &salt };
+
+    launch((const void *) bench_fill, blocks_for(n), args, NULL);
+    CUDA_MUST(cudaDeviceSynchronize());
+}
+
+static void counter_clear(void)
+{
+    CUDA_MUST(cudaMemset(counter, 0, sizeof(*counter)));
+}
+
+static long long counter_read(void)
+{
+    unsigned long long value;
+
+    CUDA_MUST(cudaMemcpy(&value, counter, sizeof(value), cudaMemcpyDeviceToHost));
+    return (long long) value;
+}
+
+long long gpu_compare(const struct layout *on_gpu, void *buffer, size_t data_at, size_t pattern_at,
+                      int salt)
+{
+    struct layout layout = *on_gpu;
+    uint64_t data_arg = data_at, pattern_arg = pattern_at;
+    void *args[] = { &layout, &buffer, &data_arg, &pattern_arg, &salt, &counter };
+
+    counter_clear();
+    launch((const void *) bench_compare, blocks_for(layout.n_words), args, NULL);
+    return counter_read();
+}
+
+long long gpu_not_poison(const void *buffer, size_t bytes)
+{
+    uint64_t n = bytes / 8;
+    void *args[] = { &buffer, &n, &counter };
+
+    counter_clear();
+    launch((const void *) bench_not_poison, blocks_for(n), args, NULL);
+    return counter_read();
+}
+
+void gpu_move(int stream, const struct layout *on_gpu, void *data, void *packed, uint32_t first,
+              uint32_t n, int is_unpack)
+{
+    struct layout layout = *on_gpu;
+    void *args[] = { &layout, &data, &packed, &first, &n, &is_unpack };
+
+    launch((const void *) bench_move, blocks_for((n + UNROLL - 1) / UNROLL), args,
+           stream_of[stream]);
+}
+
+void gpu_copy(int stream, void *to, const void *from, size_t bytes)
+{
+    CUDA_MUST(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_of[stream]));
+}
+
+void gpu_copy_2d(int stream, void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                 size_t width, size_t height)
+{
+    CUDA_MUST(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, cudaMemcpyDefault,
+                                stream_of[stream]));
+}
+
+void gpu_compute(long rounds)
+{
+    void *args[] = { &rounds, &counter };
+
+    launch((const void *) bench_compute, dim3((unsigned) (n_multiprocessors * COMPUTE_BLOCKS)),
+           args, stream_of[STREAM__COMPUTE]);
+}
+
+void gpu_nothing(int stream)
+{
+    long rounds = 0;
+    void *args[] = { &rounds, &counter };
+
+    CUDA_MUST(cudaLaunchKernel((const void *) bench_compute, dim3(1), dim3(1), args, 0,
+                               stream_of[stream]));
+}
+
+void gpu_wait(int stream)
+{
+    CUDA_MUST(cudaStreamSynchronize(stream_of[stream]));
+}
+
+void gpu_mark(int stream, int slot)
+{
+    CUDA_MUST(cudaEventRecord(event_of[stream][slot], stream_of[stream]));
+}
+
+int gpu_passed(int stream, int slot)
+{
+    cudaError_t error = cudaEventQuery(event_of[stream][slot]);
+
+    if (error == cudaErrorNotReady)
+        return 0;
+    CUDA_MUST(error);
+    return 1;
+}

@@ -1,0 +1,558 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * Buffers of a message, and the ways to send it. See bench_pt2pt_link.h.
+ */
+
+#include "bench_pt2pt_link.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD_BYTES 256         /* around each image; keeps the data aligned, too */
+#define TAG 1
+#define CHUNKS_IN_FLIGHT GPU_EVENTS
+
+const char *const method_name[N_METHODS] = { "datatype", "kernel", "copy2d", "contiguous" };
+
+enum { SEND, RECV };            /* index of pinned and staging */
+
+/* ---- buffers ---- */
+
+static void *buffer_alloc(const struct link *link, size_t bytes)
+{
+#ifdef WITH_GPU
+    if (link->on_gpu)
+        return gpu_alloc(bytes);
+#endif
+    (void) link;
+    return malloc(bytes);
+}
+
+static void buffer_free(const struct link *link, void *buffer)
+{
+#ifdef WITH_GPU
+    if (link->on_gpu && buffer)
+        gpu_free(buffer);
+#endif
+    if (!link->on_gpu)
+        free(buffer);
+}
+
+static void buffer_fill(const struct link *link, unsigned char *buffer, size_t bytes, int salt)
+{
+    uint64_t i, eight;
+
+#ifdef WITH_GPU
+    if (link->on_gpu) {
+        gpu_fill(buffer, bytes, salt);
+        return;
+    }
+#endif
+    (void) link;
+    for (i = 0; i < bytes / 8; i++) {
+        eight = pattern_eight(i, salt);
+        memcpy(buffer + 8 * i, &eight, 8);
+    }
+}
+
+/* As gpu_compare, in host memory. */
+static long long host_compare(const struct layout *layout, unsigned char *buffer, size_t data_at,
+                              size_t pattern_at, int salt)
+{
+    long long n_wrong = 0;
+    uint32_t i;
+
+    for (i = 0; i < layout->n_words; i++) {
+        uint64_t place = (uint64_t) layout_place(layout, i);
+        int differs = 0, b;
+
+        for (b = 0; b < layout->word; b++)
+            differs |= buffer[data_at + place + (uint64_t) b] !=
+                pattern_byte(pattern_at + place + (uint64_t) b, salt);
+        memset(buffer + data_at + place, POISON_BYTE, (size_t) layout->word);
+        n_wrong += differs;
+    }
+    return n_wrong;
+}
+
+static long long host_not_poison(const unsigned char *buffer, size_t bytes)
+{
+    uint64_t poison = pattern_eight(0, SALT_POISON);
+    long long n_wrong = 0;
+    size_t i;
+
+    for (i = 0; i < bytes; i += 8)
+        n_wrong += memcmp(buffer + i, &poison, 8) != 0;
+    return n_wrong;
+}
+
+static unsigned char *send_data(const struct link *link)
+{
+    return link->send + GUARD_BYTES;
+}
+
+static unsigned char *recv_data(const struct link *link, int image)
+{
+    return link->recv + GUARD_BYTES + (size_t) image * link->image_bytes;
+}
+
+static int link_memory_get(struct link *link)
+{
+    int is_there;
+
+    link->send = buffer_alloc(link, link->send_bytes);
+    link->recv = buffer_alloc(link, link->recv_bytes);
+    is_there = link->send && link->recv;
+    link->layout = link->shape->layout;
+#ifdef WITH_GPU
+    if (link->on_gpu) {
+        int i;
+
+        for (i = SEND; i <= RECV; i++) {
+            link->pinned[i] = pinned_alloc(link->shape->bytes * (size_t) link->images);
+            link->staging[i] = gpu_alloc(link->shape->bytes * (size_t) link->images);
+            is_there = is_there && link->pinned[i] && link->staging[i];
+        }
+        if (!gpu_layout_make(&link->shape->layout, &link->layout)) {
+            link->layout.family = LAYOUT__STRIDED;      /* there is no list to free */
+            is_there = 0;
+        }
+    }
+#endif
+    return is_there;
+}
+
+int link_open(struct link *link)
+{
+    size_t span = (link->shape->span + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
+
+    link->image_bytes = span + GUARD_BYTES;
+    link->send_bytes = GUARD_BYTES + link->image_bytes;
+    link->recv_bytes = GUARD_BYTES + (size_t) link->images * link->image_bytes;
+    memset(link->pinned, 0, sizeof(link->pinned));
+    memset(link->staging, 0, sizeof(link->staging));
+    memset(&link->tuning, 0, sizeof(link->tuning));
+    if (!link_memory_get(link)) {
+        link_close(link);
+        return 0;
+    }
+    buffer_fill(link, link->send, link->send_bytes, link->rank);
+    buffer_fill(link, link->recv, link->recv_bytes, SALT_POISON);
+    return 1;
+}
+
+void link_close(struct link *link)
+{
+#ifdef WITH_GPU
+    int i;
+
+    for (i = SEND; link->on_gpu && i <= RECV; i++) {
+        if (link->pinned[i])
+            pinned_free(link->pinned[i]);
+        if (link->staging[i])
+            gpu_free(link->staging[i]);
+    }
+    if (link->on_gpu)
+        gpu_layout_free(&link->layout);
+#endif
+    buffer_free(link, link->send);
+    buffer_free(link, link->recv);
+}
+
+int link_can(const struct link *link, int method)
+{
+    if (method == METHOD__KERNEL)
+        return link->on_gpu || link->peer_on_gpu;
+    if (method == METHOD__COPY2D)
+        return (link->on_gpu || link->peer_on_gpu) && link->shape->width > 0;
+    return 1;
+}
+
+void link_corrupt(struct link *link, int corrupt)
+{
+    unsigned char *at = recv_data(link, 0) - (corrupt == CORRUPT__GUARD);
+    unsigned char byte = corrupt == CORRUPT__GUARD ? POISON_BYTE :
+        pattern_byte(GUARD_BYTES, link->peer);
+
+    byte ^= 1;
+#ifdef WITH_GPU
+    if (link->on_gpu) {
+        gpu_copy(STREAM__RECV, at, &byte, 1);
+        gpu_wait(STREAM__RECV);
+        return;
+    }
+#endif
+    *at = byte;
+}
+
+long long link_check(struct link *link, int method, int n)
+{
+    struct layout bytes = { LAYOUT__STRIDED, 1, 0, 1, {0}, {0}, {1}, NULL, NULL, 0 };
+    const struct layout *layout = &link->layout;
+    long long n_wrong = 0;
+    int i;
+
+    if (method == METHOD__CONTIGUOUS) {
+        bytes.n_words = (uint32_t) link->shape->bytes;
+        layout = &bytes;
+    }
+    for (i = 0; i < n; i++) {
+        size_t at = (size_t) (recv_data(link, i) - link->recv);
+#ifdef WITH_GPU
+        if (link->on_gpu) {
+            n_wrong += gpu_compare(layout, link->recv, at, GUARD_BYTES, link->peer);
+            continue;
+        }
+#endif
+        n_wrong += host_compare(layout, link->recv, at, GUARD_BYTES, link->peer);
+    }
+#ifdef WITH_GPU
+    if (link->on_gpu)
+        return n_wrong + gpu_not_poison(link->recv, link->recv_bytes);
+#endif
+    return n_wrong + host_not_poison(link->recv, link->recv_bytes);
+}
+
+/* ---- MPI's own ways ---- */
+
+/* On a host buffer a user's own method is MPI's datatype: there is no kernel to write. */
+static int is_own(const struct link *link, int method)
+{
+    return link->on_gpu && (method == METHOD__KERNEL || method == METHOD__COPY2D);
+}
+
+static void message_of(const struct link *link, int method, MPI_Datatype * type, int *count)
+{
+    *type = method == METHOD__CONTIGUOUS ? MPI_BYTE : link->shape->type;
+    *count = method == METHOD__CONTIGUOUS ? (int) link->shape->bytes : link->shape->count;
+}
+
+/* ---- a user's own, all at once ---- */
+
+#ifdef WITH_GPU
+
+static int bytes_of(const struct link *link)
+{
+    return (int) link->shape->bytes;
+}
+
+/* Starts packing the message to pinned memory, as the slot-th in it. */
+static void own_pack(struct link *link, int method, int slot)
+{
+    const struct shape *shape = link->shape;
+    unsigned char *pinned = link->pinned[SEND] + (size_t) slot * shape->bytes;
+    unsigned char *staging = link->staging[SEND] + (size_t) slot * shape->bytes;
+
+    if (method == METHOD__COPY2D) {
+        gpu_copy_2d(STREAM__SEND, pinned, shape->width, send_data(link), shape->pitch, shape->width,
+                    shape->height);
+        return;
+    }
+    gpu_move(STREAM__SEND, &link->layout, send_data(link),
+             link->tuning.is_staged ? staging : pinned, 0, link->layout.n_words, 0);
+    if (link->tuning.is_staged)
+        gpu_copy(STREAM__SEND, pinned, staging, shape->bytes);
+}
+
+/* Starts unpacking the slot-th message in pinned memory to an image. */
+static void own_unpack(struct link *link, int method, int slot, int image)
+{
+    const struct shape *shape = link->shape;
+    unsigned char *pinned = link->pinned[RECV] + (size_t) slot * shape->bytes;
+    unsigned char *staging = link->staging[RECV] + (size_t) slot * shape->bytes;
+
+    if (method == METHOD__COPY2D) {
+        gpu_copy_2d(STREAM__RECV, recv_data(link, image), shape->pitch, pinned, shape->width,
+                    shape->width, shape->height);
+        return;
+    }
+    if (link->tuning.is_staged)
+        gpu_copy(STREAM__RECV, staging, pinned, shape->bytes);
+    gpu_move(STREAM__RECV, &link->layout, recv_data(link, image),
+             link->tuning.is_staged ? staging : pinned, 0, link->layout.n_words, 1);
+}
+
+/* ---- a user's own, in chunks: one is packed while others are on their way ---- */
+
+struct flow {
+    struct link *link;
+    int is_recv;
+    uint32_t chunk_words, n_chunks;
+    uint32_t begun, passed_on, done;    /* chunks: packed or received; sent or unpacked; complete */
+    MPI_Request request[CHUNKS_IN_FLIGHT];
+};
+
+static void flow_start(struct flow *flow, struct link *link, int is_recv)
+{
+    uint32_t word = (uint32_t) link->layout.word;
+
+    memset(flow, 0, sizeof(*flow));
+    flow->link = link;
+    flow->is_recv = is_recv;
+    flow->chunk_words = (uint32_t) (link->tuning.chunk / word);
+    if (flow->chunk_words == 0 || flow->chunk_words > link->layout.n_words)
+        flow->chunk_words = link->layout.n_words;
+    flow->n_chunks = (link->layout.n_words + flow->chunk_words - 1) / flow->chunk_words;
+}
+
+static uint32_t flow_words(const struct flow *flow, uint32_t chunk)
+{
+    uint32_t left = flow->link->layout.n_words - chunk * flow->chunk_words;
+
+    return left < flow->chunk_words ? left : flow->chunk_words;
+}
+
+/* Where a chunk is in pinned or in staging memory. */
+static unsigned char *flow_slot(const struct flow *flow, unsigned char *memory, uint32_t chunk)
+{
+    return memory + (size_t) (chunk % CHUNKS_IN_FLIGHT) * flow->chunk_words *
+        (size_t) flow->link->layout.word;
+}
+
+/* Starts packing or unpacking a chunk, and marks the end of that. */
+static void flow_move(struct flow *flow, uint32_t chunk)
+{
+    struct link *link = flow->link;
+    int way = flow->is_recv ? RECV : SEND, stream = flow->is_recv ? STREAM__RECV : STREAM__SEND;
+    uint32_t n = flow_words(flow, chunk);
+    unsigned char *pinned = flow_slot(flow, link->pinned[way], chunk);
+    unsigned char *staging = flow_slot(flow, link->staging[way], chunk);
+    size_t bytes = (size_t) n * (size_t) link->layout.word;
+
+    if (link->tuning.is_staged && flow->is_recv)
+        gpu_copy(stream, staging, pinned, bytes);
+    gpu_move(stream, &link->layout, flow->is_recv ? recv_data(link, 0) : send_data(link),
+             link->tuning.is_staged ? staging : pinned, chunk * flow->chunk_words, n, flow->is_recv);
+    if (link->tuning.is_staged && !flow->is_recv)
+        gpu_copy(stream, pinned, staging, bytes);
+    gpu_mark(stream, (int) (chunk % CHUNKS_IN_FLIGHT));
+}
+
+static int flow_request_done(struct flow *flow, uint32_t chunk)
+{
+    int is_done;
+
+    MPI_Test(&flow->request[chunk % CHUNKS_IN_FLIGHT], &is_done, MPI_STATUS_IGNORE);
+    return is_done;
+}
+
+static void flow_step_send(struct flow *flow)
+{
+    struct link *link = flow->link;
+    uint32_t chunk = flow->passed_on;
+
+    while (flow->begun < flow->n_chunks && flow->begun - flow->done < CHUNKS_IN_FLIGHT)
+        flow_move(flow, flow->begun++);
+    if (chunk < flow->begun && gpu_passed(STREAM__SEND, (int) (chunk % CHUNKS_IN_FLIGHT))) {
+        MPI_Isend(flow_slot(flow, link->pinned[SEND], chunk),
+                  (int) flow_words(flow, chunk) * link->layout.word, MPI_BYTE, link->peer, TAG,
+                  MPI_COMM_WORLD, &flow->request[chunk % CHUNKS_IN_FLIGHT]);
+        flow->passed_on++;
+    }
+    if (flow->done < flow->passed_on && flow_request_done(flow, flow->done))
+        flow->done++;
+}
+
+static void flow_step_recv(struct flow *flow)
+{
+    struct link *link = flow->link;
+
+    while (flow->begun < flow->n_chunks && flow->begun - flow->done < CHUNKS_IN_FLIGHT) {
+        uint32_t chunk = flow->begun++;
+
+        MPI_Irecv(flow_slot(flow, link->pinned[RECV], chunk),
+                  (int) flow_words(flow, chunk) * link->layout.word, MPI_BYTE, link->peer, TAG,
+                  MPI_COMM_WORLD, &flow->request[chunk % CHUNKS_IN_FLIGHT]);
+    }
+    if (flow->passed_on < flow->begun && flow_request_done(flow, flow->passed_on))
+        flow_move(flow, flow->passed_on++);
+    if (flow->done < flow->passed_on &&
+        gpu_passed(STREAM__RECV, (int) (flow->done % CHUNKS_IN_FLIGHT)))
+        flow->done++;
+}
+
+/* Does what can be done now; says whether all is complete. */
+static int flow_step(struct flow *flow)
+{
+    if (flow->done < flow->n_chunks) {
+        if (flow->is_recv)
+            flow_step_recv(flow);
+        else
+            flow_step_send(flow);
+    }
+    return flow->done == flow->n_chunks;
+}
+
+static int is_chunked(const struct link *link, int method)
+{
+    return method == METHOD__KERNEL && link->tuning.chunk > 0;
+}
+
+static void own_send(struct link *link, int method)
+{
+    struct flow flow;
+
+    if (is_chunked(link, method)) {
+        flow_start(&flow, link, 0);
+        while (!flow_step(&flow)) {
+        }
+        return;
+    }
+    own_pack(link, method, 0);
+    gpu_wait(STREAM__SEND);
+    MPI_Send(link->pinned[SEND], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD);
+}
+
+static void own_recv(struct link *link, int method)
+{
+    struct flow flow;
+
+    if (is_chunked(link, method)) {
+        flow_start(&flow, link, 1);
+        while (!flow_step(&flow)) {
+        }
+        return;
+    }
+    MPI_Recv(link->pinned[RECV], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    own_unpack(link, method, 0, 0);
+    gpu_wait(STREAM__RECV);
+}
+
+static void own_exchange(struct link *link, int method)
+{
+    struct flow out, in;
+    MPI_Request request[2];
+    MPI_Status status[2];
+    int is_out = 0, is_in = 0;
+
+    if (is_chunked(link, method)) {
+        flow_start(&out, link, 0);
+        flow_start(&in, link, 1);
+        while (!is_out || !is_in) {
+            is_in = flow_step(&in);
+            is_out = flow_step(&out);
+        }
+        return;
+    }
+    MPI_Irecv(link->pinned[RECV], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
+              &request[0]);
+    own_pack(link, method, 0);
+    gpu_wait(STREAM__SEND);
+    MPI_Isend(link->pinned[SEND], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
+              &request[1]);
+    MPI_Waitall(2, request, status);
+    own_unpack(link, method, 0, 0);
+    gpu_wait(STREAM__RECV);
+}
+
+/* All messages are packed, then all sent; all received, then all unpacked: one wait each. */
+static void own_send_many(struct link *link, int method, int n)
+{
+    MPI_Request request[MAX_IMAGES];
+    MPI_Status status[MAX_IMAGES];
+    int i;
+
+    for (i = 0; i < n; i++)
+        own_pack(link, method, i);
+    gpu_wait(STREAM__SEND);
+    for (i = 0; i < n; i++)
+        MPI_Isend(link->pinned[SEND] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
+                  link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+    MPI_Waitall(n, request, status);
+}
+
+static void own_recv_many(struct link *link, int method, int n)
+{
+    MPI_Request request[MAX_IMAGES];
+    MPI_Status status[MAX_IMAGES];
+    int i;
+
+    for (i = 0; i < n; i++)
+        MPI_Irecv(link->pinned[RECV] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
+                  link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+    MPI_Waitall(n, request, status);
+    for (i = 0; i < n; i++)
+        own_unpack(link, method, i, i);
+    gpu_wait(STREAM__RECV);
+}
+
+#endif /* WITH_GPU */
+
+/* ---- any way ---- */
+
+#ifdef WITH_GPU
+#define OWN(link_, method_, call_)      \
+    if (is_own(link_, method_)) {       \
+        call_;                          \
+        return;                         \
+    }
+#else
+#define OWN(link_, method_, call_)      \
+    (void) is_own(link_, method_)
+#endif
+
+void link_send(struct link *link, int method)
+{
+    MPI_Datatype type;
+    int count;
+
+    OWN(link, method, own_send(link, method));
+    message_of(link, method, &type, &count);
+    MPI_Send(send_data(link), count, type, link->peer, TAG, MPI_COMM_WORLD);
+}
+
+void link_recv(struct link *link, int method)
+{
+    MPI_Datatype type;
+    int count;
+
+    OWN(link, method, own_recv(link, method));
+    message_of(link, method, &type, &count);
+    MPI_Recv(recv_data(link, 0), count, type, link->peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+void link_exchange(struct link *link, int method)
+{
+    MPI_Request request[2];
+    MPI_Status status[2];
+    MPI_Datatype type;
+    int count;
+
+    OWN(link, method, own_exchange(link, method));
+    message_of(link, method, &type, &count);
+    MPI_Irecv(recv_data(link, 0), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[0]);
+    MPI_Isend(send_data(link), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[1]);
+    MPI_Waitall(2, request, status);
+}
+
+void link_send_many(struct link *link, int method, int n)
+{
+    MPI_Request request[MAX_IMAGES];
+    MPI_Status status[MAX_IMAGES];
+    MPI_Datatype type;
+    int count, i;
+
+    OWN(link, method, own_send_many(link, method, n));
+    message_of(link, method, &type, &count);
+    for (i = 0; i < n; i++)
+        MPI_Isend(send_data(link), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+    MPI_Waitall(n, request, status);
+}
+
+void link_recv_many(struct link *link, int method, int n)
+{
+    MPI_Request request[MAX_IMAGES];
+    MPI_Status status[MAX_IMAGES];
+    MPI_Datatype type;
+    int count, i;
+
+    OWN(link, method, own_recv_many(link, method, n));
+    message_of(link, method, &type, &count);
+    for (i = 0; i < n; i++)
+        MPI_Irecv(recv_data(link, i), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+    MPI_Waitall(n, request, status);
+}

@@ -1,0 +1,20 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The benchmark's layouts as MPI datatypes, made the way a program would make them. Must not know
+ * the GPU.
+ */
+
+#ifndef PACK_TYPES_H_INCLUDED
+#define PACK_TYPES_H_INCLUDED
+
+#include <mpi.h>
+
+#include "layouts.h"
+
+/* A committed datatype, and the count of it, that describe a layout.
+ *   type  (OUT)  to be freed by the caller */
+void pack_type_make(const struct layout *l, MPI_Datatype * type, int *count);
+
+#endif /* PACK_TYPES_H_INCLUDED */

@@ -1,0 +1,83 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* While a GPU is slow with one message, others move; and a process that waits for a message from a
+ * GPU notices when the GPU is done. To be run with EMU_DELAY_MIN_US=1500000. Two processes. */
+
+#include "report.h"
+#include "side.h"
+
+#include <stdio.h>
+
+#define ROUNDS 50
+#define GPU_SECONDS 1.4         /* for one operation of the emulated GPU, at least */
+#define HOST_SECONDS 1.0        /* for the rounds, at most */
+
+static int rank, other;
+
+/* Messages in host memory back and forth. */
+static void rounds(void)
+{
+    double buf[100] = { 0 };
+    double begin = MPI_Wtime(), seconds;
+
+    for (int i = 0; i < ROUNDS; i++)
+        CHECK_MPI(MPI_Sendrecv_replace(buf, 100, MPI_DOUBLE, other, 2, other, 2, MPI_COMM_WORLD,
+                                       MPI_STATUS_IGNORE));
+    seconds = MPI_Wtime() - begin;
+    if (seconds > HOST_SECONDS)
+        report_fail("messages in host memory took %.1f s while a GPU was late", seconds);
+}
+
+static void message(enum mem_kind from, enum mem_kind to, int n, const char *text)
+{
+    int before = report_failures, flag = 0;
+    double begin;
+    struct side s;
+    MPI_Request request;
+
+    side_make(&s, rank == 0 ? from : to, MPI_INT, n, 0);
+    if (rank == 0)
+        side_fill(&s, n);
+    else
+        side_clear(&s, n);
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = MPI_Wtime();
+    if (rank == 0)
+        CHECK_MPI(MPI_Isend(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
+    else
+        CHECK_MPI(MPI_Irecv(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
+    rounds();
+    CHECK_MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    if (rank == 1 && flag && MPI_Wtime() - begin < GPU_SECONDS)
+        report_fail("the message is complete before the GPU can be");
+    if (!flag)
+        CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    side_check(&s, "a buffer", n, s.size);
+    side_free(&s);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (report_failures != before)
+        fprintf(stderr, "... %s\n", text);
+}
+
+int main(int argc, char **argv)
+{
+    report_time_limit(200);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+
+    message(MEM__DEVICE, MEM__DEVICE, 100000, "long, GPU to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 100000, "long, host to GPU");
+    message(MEM__DEVICE, MEM__PAGEABLE, 100000, "long, GPU to host");
+    message(MEM__PAGEABLE, MEM__DEVICE, 1000, "eager, host to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 2, "very short, host to GPU");
+    MPI_Finalize();
+    return report_done();
+}

@@ -1,0 +1,130 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Many messages by each way: what they use is given back, so that the last ones find what the first
+ * ones found. Also one message longer than what the pool has, and more messages under way than it
+ * has chunks. Two processes.
+ *
+ *     many [messages] */
+
+#include "report.h"
+#include "side.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW 40
+#define ENGINE_PINNED_MAX 67108864      /* default of MPIR_CVAR_GPUDT_PINNED_MAX */
+
+static int rank, other;
+
+/* A performance variable of this process. */
+static unsigned long long variable(const char *name)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    unsigned long long value = 0;
+    int n, at;
+
+    MPI_T_pvar_session_create(&session);
+    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &at) != MPI_SUCCESS &&
+        MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &at) != MPI_SUCCESS) {
+        report_fail("there is no variable %s", name);
+        return 0;
+    }
+    MPI_T_pvar_handle_alloc(session, at, NULL, &handle, &n);
+    MPI_T_pvar_read(session, handle, &value);
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session);
+    return value;
+}
+
+/* One after the other. */
+static void messages(enum mem_kind from, enum mem_kind to, int n, long total)
+{
+    struct side s;
+
+    side_make(&s, rank == 0 ? from : to, MPI_INT, n, 0);
+    if (rank == 0)
+        side_fill(&s, 5);
+    else
+        side_clear(&s, 5);
+    for (long i = 0; i < total; i++) {
+        if (rank == 0)
+            CHECK_MPI(MPI_Send(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD));
+        else
+            CHECK_MPI(MPI_Recv(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    side_check(&s, "the last buffer", 5, s.size);
+    side_free(&s);
+}
+
+/* More at once than there are chunks. */
+static void burst(int n)
+{
+    struct side s[WINDOW];
+    MPI_Request requests[WINDOW];
+
+    for (int i = 0; i < WINDOW; i++) {
+        side_make(&s[i], MEM__DEVICE, MPI_INT, n, 0);
+        if (rank == 0)
+            side_fill(&s[i], i);
+        else
+            side_clear(&s[i], i);
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        if (rank == 0)
+            CHECK_MPI(MPI_Isend(s[i].buf, n, MPI_INT, other, i, MPI_COMM_WORLD, &requests[i]));
+        else
+            CHECK_MPI(MPI_Irecv(s[i].buf, n, MPI_INT, other, i, MPI_COMM_WORLD, &requests[i]));
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        CHECK_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+        side_check(&s[i], "a buffer of many", i, s[i].size);
+        side_free(&s[i]);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    long total = argc > 1 ? atol(argv[1]) : 150;
+    unsigned long long pinned = 0;
+    int provided;
+
+    report_time_limit(600);
+    MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+
+    /* The first round makes what is kept */
+    for (int round = 0; round < 2; round++) {
+        messages(MEM__DEVICE, MEM__DEVICE, 500000, 1);
+        for (int n = 1; n <= 50000; n *= 50) {
+            messages(MEM__DEVICE, MEM__DEVICE, n, total);
+            messages(MEM__PAGEABLE, MEM__DEVICE, n, total);
+            messages(MEM__DEVICE, MEM__PAGEABLE, n, total);
+        }
+        if (round == 0)
+            pinned = variable("gpudt_pinned_bytes");
+    }
+    CHECK(variable("gpudt_heap_chunks") == 0);
+    CHECK(variable("gpudt_pinned_bytes") == pinned);
+    for (int i = 0; i < 3; i++) {
+        burst(100000);
+        burst(500);
+    }
+    /* The engine pins memory of its own for what does not fit into the pool */
+    CHECK(variable("gpudt_pinned_bytes") <= pinned + ENGINE_PINNED_MAX);
+    messages(MEM__DEVICE, MEM__DEVICE, 5000, total);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return report_done();
+}
