@@ -453,15 +453,15 @@ template <int UNIT, int UNPACK> struct gpudt_list {
     {
         const struct group group = shared->group[first / 32];
         const int bit = first % 32;
-        int entry = entry_of(group, bit), left = 0;
+        int entry = entry_of(group, bit);
+        uint32_t left = 0;      /* wraps in words outside of the range, which are located too */
         uint64_t ahead = shared->ahead[entry];
 
         if (args.gap != 0) {
             const int inside = first * UNIT - shared->start[entry];
             const int piece = (int) gpudt_div((uint32_t) inside, args.by_piece);
             ahead += (uint64_t) (piece * args.gap);
-            /* Words outside of the range are located too, from whatever the window holds */
-            left = (int) (((uint32_t) piece + 1) * (uint32_t) args.piece - (uint32_t) inside);
+            left = ((uint32_t) piece + 1) * (uint32_t) args.piece - (uint32_t) inside;
         }
         addr[0] = ahead + first * UNIT;
         GPUDT_UNROLL
@@ -470,10 +470,10 @@ template <int UNIT, int UNPACK> struct gpudt_list {
             if (group.begins >> (bit + n) & 1) {
                 entry++;
                 ahead = shared->ahead[entry];
-                left = (int) args.piece;
+                left = (uint32_t) args.piece;
             } else if (args.gap != 0 && left == 0) {
                 ahead += (uint64_t) args.gap;
-                left = (int) args.piece;
+                left = (uint32_t) args.piece;
             }
             addr[n] = ahead + (first + n) * UNIT;
         }
