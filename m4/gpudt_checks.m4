@@ -91,6 +91,8 @@ gpudt_cuda_dir=
 gpudt_cuda_version=
 gpudt_cuda_archs=
 AC_ARG_VAR([NVCC],[CUDA compiler])
+AC_ARG_VAR([GPUDT_CUDA_ARCHS],[architectures to make GPU kernels for, as in "80 90"
+                               (default: all that nvcc knows, from 75 up)])
 case $with_cuda in
     no) NVCC= ;;
     auto|yes)
@@ -114,6 +116,13 @@ _GPUDT_EOF
         gpudt_cuda_dir=`cd "$gpudt_cuda_dir" && pwd`
         gpudt_cuda_version=`$NVCC --version | sed -n 's/.*release \([[0-9.]]*\),.*/\1/p'`
         gpudt_cuda_archs=`$NVCC --list-gpu-code | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | awk '$[]1 >= 75' | sort -n | tr '\n' ' ' | sed 's/ $//'`
+        AS_IF([test -n "$GPUDT_CUDA_ARCHS"],[
+            for gpudt_arch in $GPUDT_CUDA_ARCHS ; do
+                AS_CASE([" $gpudt_cuda_archs "],[*" $gpudt_arch "*],[],
+                        [AC_MSG_ERROR([GPUDT_CUDA_ARCHS names $gpudt_arch; this fork and $NVCC support $gpudt_cuda_archs])])
+            done
+            gpudt_cuda_archs=$GPUDT_CUDA_ARCHS
+        ])
     ],[
         AC_MSG_RESULT([no])
         AS_IF([test "x$with_cuda" != xauto],[AC_MSG_ERROR([$NVCC cannot compile a kernel; see config.log])])

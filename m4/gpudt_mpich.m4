@@ -29,7 +29,7 @@ do
         --with-mpich-source=*|--with-cuda=*|--with-cuda|--without-cuda|--with-device=*) ;;
         --disable-option-checking|--srcdir=*|--cache-file=*|--no-create|--no-recursion) ;;
         --enable-fortran|--enable-fortran=*|--disable-fortran) ;;
-        NVCC=*|FFLAGS=*|FCFLAGS=*|MPICHLIB_CFLAGS=*|--with-custom-version-string=*) ;;
+        NVCC=*|GPUDT_CUDA_ARCHS=*|FFLAGS=*|FCFLAGS=*|MPICHLIB_CFLAGS=*|--with-custom-version-string=*) ;;
         *) gpudt_args="$gpudt_args `gpudt_quote "$gpudt_arg"`" ;;
     esac
 done

@@ -120,18 +120,22 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
 int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
                             const char *fcname, int line)
 {
-    char number[32];
+    char number[32], function[64];
     const char *name, *text;
     int errclass = res == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 
+    /* Messages are cut after some 100 characters, and arguments say less than the driver does */
+    MPL_snprintf(function, sizeof(function), "%.*s", (int) strcspn(call, "("), call);
     error_words(drv, res, &name, &text, number, sizeof(number));
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
-                                "**gpudt_driver", "**gpudt_driver %s %s %s", call, name, text);
+                                "**gpudt_driver", "**gpudt_driver %s %s %s", function, name, text);
 }
 
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
 {
-    const char *reason;
+    const char *reason, *name, *text;
+    char number[32];
+    CUresult res;
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_init(&reason);
 
     memset(info, 0, sizeof(*info));
@@ -145,8 +149,16 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
         if (driver_table.cuDriverGetVersion(&info->driver_version) != CUDA_SUCCESS)
             info->driver_version = 0;
     }
-    if (drv && drv->cuDeviceGetCount(&info->ndevices) != CUDA_SUCCESS)
-        info->ndevices = 0;
+    if (drv) {
+        /* Worked once, but not in a child that was forked since */
+        res = drv->cuDeviceGetCount(&info->ndevices);
+        if (res != CUDA_SUCCESS) {
+            info->ndevices = 0;
+            error_words(drv, res, &name, &text, number, sizeof(number));
+            MPL_snprintf(info->reason, sizeof(info->reason), "cuDeviceGetCount: %s (%s)", name,
+                         text);
+        }
+    }
 
     return MPI_SUCCESS;
 }

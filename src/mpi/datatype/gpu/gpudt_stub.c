@@ -7,6 +7,8 @@
 
 #include "mpiimpl.h"
 #include "gpudt_info.h"
+#include "gpudt.h"
+#include "gpudt_host.h"
 
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
 {
@@ -14,4 +16,122 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     MPL_snprintf(info->reason, sizeof(info->reason), "%s",
                  "this library was built without GPU kernels");
     return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
+{
+    ptr->mem = MPIR_GPUDT_MEM__HOST;
+    ptr->device = -1;
+    ptr->ctx = NULL;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_is_device(const void *addr)
+{
+    return false;
+}
+
+/* The answer of all operations: host memory, for the CPU to do. */
+static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
+{
+    if (op)
+        *op = NULL;
+    *handled = false;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                     MPI_Aint inoffset, void *outbuf, MPI_Aint max_bytes, MPI_Aint * actual,
+                     MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                       MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual,
+                       MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpudt_op ** op,
+                     bool * handled)
+{
+    return not_handled(op, handled);
+}
+
+int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                             void *outbuf, MPI_Aint * actual, bool * handled)
+{
+    return not_handled(NULL, handled);
+}
+
+int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                               MPI_Datatype datatype, MPI_Aint * actual, bool * handled)
+{
+    return not_handled(NULL, handled);
+}
+
+bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                         const void **gpu_addr)
+{
+    *gpu_addr = NULL;
+    return false;
+}
+
+/* No operation exists, so those below get NULL only. */
+int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+{
+    *done = true;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
+{
+    return MPI_SUCCESS;
+}
+
+void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
+{
+}
+
+void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
+{
+}
+
+void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
+{
+}
+
+void MPIR_Gpudt_pvar_init(void)
+{
+}
+
+bool MPIR_Gpudt_is_present(void)
+{
+    return false;
+}
+
+bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool is_own)
+{
+    return false;
+}
+
+void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
+{
+}
+
+void MPIR_Gpudt_host_only(bool on)
+{
+}
+
+void MPIR_Gpudt_count_heap_chunk(void)
+{
 }

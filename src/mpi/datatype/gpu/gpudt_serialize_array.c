@@ -27,9 +27,9 @@ int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpud
         in.ints = c->ints + 1;
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__SUBARRAY, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 3 * (int64_t) ndims, &lookaside);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_raw_at(b->raw, *record)->count = ndims;
     MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
     MPIR_Datatype_get_extent_macro(c->types[0], MPII_Gpudt_raw_at(b->raw, *record)->extent);
@@ -47,9 +47,9 @@ int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpud
     }
 
     mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -127,26 +127,26 @@ static int dim_create(struct MPII_Gpudt_builder *b, const struct dim *dims, int 
 
     if (ndims == 0) {
         mpi_errno = MPII_Gpudt_raw_type(b, oldtype, record);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
 
     if (dim->nblocks > 0 && dim->rest > 0) {
         mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__STRUCT, record);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         mpi_errno = MPII_Gpudt_raw_new_lists(raw, 3 * 2 + 1 + 1, &lookaside);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (dim->nblocks > 0 || dim->rest == 0) {
         mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__VECTOR, &blocks);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (dim->rest > 0) {
         mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__CONTIG, &rest);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     mpi_errno = dim_create(b, dims + 1, ndims - 1, oldtype, &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     /* a stride is used only if there is a second block, or a short one after the last */
     if (dim->nblocks > 1 || (blocks >= 0 && rest >= 0))
@@ -159,13 +159,13 @@ static int dim_create(struct MPII_Gpudt_builder *b, const struct dim *dims, int 
         raw->records[blocks].extent = dim->stride;
         /* nblocks * block <= gsize */
         mpi_errno = MPII_Gpudt_raw_set_child(raw, blocks, child, dim->nblocks * dim->block);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (rest >= 0) {
         raw->records[rest].count = dim->rest;
         raw->records[rest].extent = dim->stride;
         mpi_errno = MPII_Gpudt_raw_set_child(raw, rest, child, dim->rest);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (blocks < 0 || rest < 0) {
         *record = blocks < 0 ? rest : blocks;
@@ -244,7 +244,7 @@ int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_
 
         mpi_errno = dim_distribute(gsize, distribs[from], dargs[from], psizes[from],
                                    grid_coord(c->ints[0], c->ints[1], psizes, from), &dims[i]);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         dims[i].stride = stride;
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dims[i].start, stride, &move), mpi_errno);
         MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(displ, move, &displ), mpi_errno);
@@ -252,19 +252,19 @@ int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_
     }
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLKINDEXED, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 1, &lookaside);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_raw_at(b->raw, *record)->count = 1;
     MPII_Gpudt_raw_at(b->raw, *record)->blocklength = 1;
     MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
     MPII_Gpudt_raw_lists(b->raw, lookaside)[0] = displ;
     b->nesting += ndims;
     mpi_errno = dim_create(b, dims, ndims, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     b->nesting -= ndims;
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, 1);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(dims);

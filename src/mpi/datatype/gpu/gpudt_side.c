@@ -33,7 +33,7 @@ static int place_add(struct places *p, const char *addr)
     if (p->any && page == p->last_page)
         goto fn_exit;
     mpi_errno = MPIR_Gpudt_query_ptr(addr, &ptr);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     p->last_page = page;
 
     if (!p->any) {
@@ -84,7 +84,7 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
     for (int64_t i = 0; i < rec->count; i += step) {
         mpi_errno = places_walk(p, members ? serial->records + members[i] : child,
                                 addr + (displ ? displ[i] : i * rec->stride));
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (p->side->is_mixed && is_gpu(&p->side->ptr))
             break;
     }

@@ -8,6 +8,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_driver.h"
+#include "gpudt_error.h"
 
 /* Primary contexts that this library holds, by device ordinal; NULL: not held. Needed only for
  * memory that belongs to no context (pools, mapped virtual ranges). */
@@ -30,7 +31,7 @@ int MPII_Gpudt_ctx_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
 
     if (target == NULL) {
         mpi_errno = primary_retain(drv, device, &target);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
     /* Without this an allocation of ours would break a stream capture of the application's. */
@@ -103,7 +104,7 @@ static int primary_retain(const MPII_Gpudt_driver_t * drv, int ordinal, CUcontex
 
     MPL_initlock_lock(&primary_lock);
     mpi_errno = primary_table_alloc(drv);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(ordinal < 0 || ordinal >= primary_count, mpi_errno, MPI_ERR_OTHER,
                          "**gpudt_device", "**gpudt_device %d", ordinal);
     MPII_GPUDT_CHECK(drv, cuDeviceGet(&device, ordinal), mpi_errno);

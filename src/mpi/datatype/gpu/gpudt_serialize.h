@@ -9,6 +9,7 @@
 #define GPUDT_SERIALIZE_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "gpudt_error.h"
 #include "gpudt_type.h"
 
 /* Slots of the table below that need no heap allocation; a power of two. */

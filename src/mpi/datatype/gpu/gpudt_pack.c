@@ -252,10 +252,10 @@ static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *s
     if (side->is_exact)
         goto fn_exit;
     mpi_errno = MPII_Gpudt_type_get(b->datatype, &side->type);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     serial = &side->type->serial;
     mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     /* Both come from the same constructors; a range beyond the stream would leave the buffer */
     MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
 
@@ -302,7 +302,7 @@ static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_s
         /* A failure matters only if a GPU takes part, and will then be met again */
         (void) side_set(&b[i], n, side[i]);
         mpi_errno = MPII_Gpudt_side_classify(side[i], b[i].is_absolute && side[i]->type);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (MPII_Gpudt_side_is_gpu(side[i]))
             *is_gpu = true;
     }
@@ -311,7 +311,7 @@ static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_s
         if (is_near[i]) {
             (void) side_set(&b[i], n, side[i]);
             mpi_errno = MPII_Gpudt_side_classify(side[i], false);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
     }
 
@@ -339,13 +339,13 @@ static int transfer(const struct buffer *from, const struct buffer *to, int64_t 
     if (n <= 0)
         goto fn_exit;
     mpi_errno = sides_classify(b, n, side, handled);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!*handled)
         goto fn_exit;
 
     for (int i = 0; i < 2; i++) {
         mpi_errno = side_set(&b[i], n, side[i]);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (op) {
         work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
@@ -359,7 +359,7 @@ static int transfer(const struct buffer *from, const struct buffer *to, int64_t 
     work->n = n;
     work->is_blocking = op == NULL;
     mpi_errno = op_begin(work, &done);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_COUNT(bytes, n);
     if (op && !done) {
         *op = work;
@@ -391,11 +391,11 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     RANGE_PUSH("MPI datatype on GPU");
     mpi_errno = MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine,
                                         &entered);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_route(op);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_op_advance(op, done);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPII_Gpudt_ctx_leave(op->drv, &entered);

@@ -61,15 +61,15 @@ int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *seria
         c.trees[i].node = -2;
 
     mpi_errno = MPII_Gpudt_canon_raw(&c, 0, &root);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (root.node < 0) {
         root.displ = 0;
         mpi_errno = MPII_Gpudt_canon_block(&c, 0, &root.node);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     out.extent = raw->extent;
     mpi_errno = MPII_Gpudt_canon_emit(&c, root, &out);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     *serial = out;
 
   fn_exit:
@@ -133,7 +133,7 @@ int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t
     if (vector_fold_block(child, stride)) {
         /* the serializer has checked the product */
         mpi_errno = MPII_Gpudt_canon_block(c, count * child->size, &tree->node);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
 
@@ -157,7 +157,7 @@ int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t
     MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->hi, MPL_MAX(reach, 0), &draft.hi),
                             mpi_errno);
     mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -185,7 +185,7 @@ static int raw_list_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_
     list.child = tree->node;
     list.owned = NULL;
     mpi_errno = MPII_Gpudt_canon_list(c, &list, &out);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (out.node >= 0)
         MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(out.displ, tree->displ, &out.displ),
                                 mpi_errno);
@@ -211,7 +211,7 @@ static int raw_subarray_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gp
         int64_t move;
 
         mpi_errno = MPII_Gpudt_canon_vector(c, subsizes[i], stride, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(starts[i], stride, &move), mpi_errno);
         MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(tree->displ, move, &tree->displ),
                                 mpi_errno);
@@ -238,7 +238,7 @@ int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MP
     tree->displ = 0;
     if (rec->size > 0 && rec->child >= 0) {
         mpi_errno = MPII_Gpudt_canon_raw(c, rec->child, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
     if (rec->size > 0) {
@@ -251,7 +251,7 @@ int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MP
                 break;
             case MPII_GPUDT_RAW_KIND__VECTOR:
                 mpi_errno = MPII_Gpudt_canon_vector(c, rec->blocklength, rec->extent, tree);
-                MPIR_ERR_CHECK(mpi_errno);
+                MPII_GPUDT_ERR_CHECK(mpi_errno);
                 mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->stride, tree);
                 break;
             case MPII_GPUDT_RAW_KIND__BLKINDEXED:
@@ -265,7 +265,7 @@ int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MP
                 MPIR_Assert(rec->kind == MPII_GPUDT_RAW_KIND__STRUCT);
                 mpi_errno = MPII_Gpudt_canon_struct(c, raw_record, tree);
         }
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     c->trees[raw_record] = *tree;
 

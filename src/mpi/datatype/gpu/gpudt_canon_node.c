@@ -160,7 +160,7 @@ int MPII_Gpudt_node_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_node_s 
 
     if (c->nnodes == c->max_nodes) {
         mpi_errno = nodes_grow(c);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     node_derive(c, draft);
     draft->record = -1;

@@ -49,20 +49,27 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
                             MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *found;
+    MPII_Gpudt_engine_t *found = NULL;
 
     mpi_errno = MPII_Gpudt_ctx_enter(drv, device, ctx, entered);
-    MPIR_ERR_CHECK(mpi_errno);
 
     MPL_initlock_lock(&engine_lock);
-    found = engine_find(entered->ctx);
-    if (found == NULL)
-        mpi_errno = engine_make(drv, device, entered->ctx, &found);
-    MPL_initlock_unlock(&engine_lock);
-    if (unlikely(mpi_errno)) {
-        MPII_Gpudt_ctx_leave(drv, entered);
-        MPIR_ERR_POP(mpi_errno);
+    if (unlikely(!finalize_is_registered)) {
+        /* Also if the context could not be entered: it may be held all the same. After the
+         * datatypes that end with MPI_Finalize are gone, which the callbacks of a higher priority
+         * see to. */
+        MPIR_Add_finalize(engines_finalize, NULL, 1);
+        finalize_is_registered = true;
     }
+    if (likely(mpi_errno == MPI_SUCCESS)) {
+        found = engine_find(entered->ctx);
+        if (found == NULL)
+            mpi_errno = engine_make(drv, device, entered->ctx, &found);
+        if (unlikely(mpi_errno))
+            MPII_Gpudt_ctx_leave(drv, entered);
+    }
+    MPL_initlock_unlock(&engine_lock);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     *engine = found;
 
   fn_exit:
@@ -149,14 +156,8 @@ static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ct
     fresh->ctx = ctx;
     fresh->serial = ++serial_last;
     mpi_errno = engine_fill(fresh);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    if (!finalize_is_registered) {
-        /* After the datatypes that end with MPI_Finalize are gone, which the callbacks of a
-         * higher priority see to. */
-        MPIR_Add_finalize(engines_finalize, NULL, 1);
-        finalize_is_registered = true;
-    }
     fresh->next = engines;
     engines = fresh;
     MPII_GPUDT_COUNT(engines, 1);

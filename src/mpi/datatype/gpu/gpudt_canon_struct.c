@@ -44,7 +44,7 @@ int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, int raw_record,
     int64_t extent, npieces = 0;
 
     mpi_errno = members_collect(c, rec, &all);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     /* the record's size is positive, so there is one */
     MPIR_Assert(all.n > 0);
 
@@ -54,7 +54,7 @@ int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, int raw_record,
     }
     if (members_one_kind(c, &all, &child, &extent)) {
         mpi_errno = members_to_list(c, &all, child, extent, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
     /* the sum is at most the packed size */
@@ -62,16 +62,16 @@ int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, int raw_record,
         npieces += c->nodes[all.member[i].node].nblocks;
     if (npieces <= STRUCT_GROWTH * all.n) {
         mpi_errno = members_to_runs(c, &all, npieces, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
 
     mpi_errno = members_splice(c, &all);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = members_join_blocks(c, &all);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = members_make(c, &all, tree);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(all.member);
@@ -100,10 +100,10 @@ static int members_collect(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt
         if (size == 0)
             continue;
         mpi_errno = MPII_Gpudt_canon_raw(c, child[i], member);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         mpi_errno = MPII_Gpudt_canon_vector(c, size / c->raw->records[child[i]].size, extent[i],
                                             member);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(member->displ, displ[i], &member->displ),
                                 mpi_errno);
         all->n++;
@@ -177,7 +177,7 @@ static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct members *a
         list.displ[i] = all->member[i].displ;
     }
     mpi_errno = MPII_Gpudt_canon_list(c, &list, tree);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -239,7 +239,7 @@ static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct members *a
     list.displ = list.prefix + nruns + 1;
     list.extent = 1;
     mpi_errno = MPII_Gpudt_canon_block(c, 1, &list.child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     list.prefix[0] = 0;
     for (int64_t i = 0; i < all->n; i++)
@@ -247,7 +247,7 @@ static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct members *a
     MPII_GPUDT_ERR_OVERFLOW(overflow, mpi_errno);
     MPIR_Assert(list.n == nruns);
     mpi_errno = MPII_Gpudt_canon_list(c, &list, tree);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -315,7 +315,7 @@ static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct members *all
             !__builtin_add_overflow(member[m].displ, size, &end) && member[i].displ == end) {
             mpi_errno = MPII_Gpudt_canon_block(c, size + c->nodes[member[i].node].size,
                                                &member[m].node);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
         } else {
             member[++m] = member[i];
         }
@@ -367,7 +367,7 @@ static int members_make(struct MPII_Gpudt_canon_s *c, const struct members *all,
     tree->displ = all->member[0].displ;
     mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
     draft.owned = NULL;
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

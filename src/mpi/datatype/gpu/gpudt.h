@@ -10,6 +10,7 @@
 #ifndef GPUDT_H_INCLUDED
 #define GPUDT_H_INCLUDED
 
+#include "gpudt_error.h"
 #include "gpudt_ptr.h"
 
 /* An operation in flight. NULL stands for one that is complete. */

@@ -78,12 +78,12 @@ int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side
             mpi_errno = plan_kernel(engine, &plan, &is_started);
         }
     }
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (!is_started) {
         mpi_errno = MPII_Gpudt_rows_launch(engine, side, pos, len, (char *) (uintptr_t) contig,
                                            unpack);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -153,7 +153,7 @@ static int plan_kernel(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_pla
     void *params[] = { (void *) &plan->args };
 
     mpi_errno = MPII_Gpudt_module_kernel(engine, plan->kernel, &function);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (function == NULL) {
         MPII_GPUDT_COUNT(fallbacks_image, 1);
         goto fn_exit;

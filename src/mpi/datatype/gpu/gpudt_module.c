@@ -39,7 +39,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
 
     MPL_initlock_lock(&MPII_Gpudt_pool_lock);
     mpi_errno = module_load(engine);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (engine->module_state == MPII_GPUDT_MODULE__LOADED) {
         found = engine->kernels[kernel];

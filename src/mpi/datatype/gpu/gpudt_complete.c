@@ -46,18 +46,18 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
             op->started += fresh->len;
             op->nbusy++;
             mpi_errno = chunk_run(op, fresh, &ended);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
         if (op->nbusy == 0)
             break;
 
         struct MPII_Gpudt_chunk *oldest = &op->chunk[op->oldest];
         mpi_errno = chunk_wait(op, oldest, &ready);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (!ready)
             goto fn_exit;
         mpi_errno = chunk_run(op, oldest, &ended);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (ended) {
             op->oldest = (op->oldest + 1) % op->nchunks;
             op->nbusy--;
@@ -130,7 +130,7 @@ static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * 
         MPII_Gpudt_engine_t *engine = op->step[i].engine;
 
         mpi_errno = step_start(op, chunk, i);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         chunk->nsteps++;
         /* A stream keeps two steps in order by itself */
         if (engine && (i + 1 == total || op->step[i + 1].engine != engine))
@@ -153,16 +153,16 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
 
     if (engine && engine != op->engine) {
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     mpi_errno = op->is_direct ? step_direct(op, chunk) : step_by_area(op, chunk, i);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (engine && !(op->is_blocking && op_is_one_chunk(op)) &&
         (i + 1 == op_nsteps(op) || op->step[i + 1].engine != engine)) {
         if (chunk->event[i] == NULL) {
             mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
         MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->stream), mpi_errno);
     }
@@ -186,7 +186,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     *ready = true;
     if (engine != op->engine) {
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
     if (!op->is_blocking) {

@@ -13,6 +13,7 @@
  * cleared under a reader. */
 
 #include "mpiimpl.h"
+#include "gpudt_error.h"
 #include "gpudt_type.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
 
     if (found == NULL) {
         mpi_errno = type_create(datatype, &fresh);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (slot == NULL) {
             /* its only reference is the caller's */
             *type = fresh;
@@ -129,13 +130,13 @@ static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
     fresh = MPL_malloc(sizeof(*fresh), MPL_MEM_DATATYPE);
     MPII_GPUDT_ERR_NOMEM(fresh == NULL, mpi_errno, "state of a datatype");
     mpi_errno = MPII_Gpudt_serialize(datatype, &raw);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_GPUDT_DUMP) {
         rc = MPII_Gpudt_debug_raw(&raw, DUMP_MAX_LIST, &text);
         text_print("as constructed", datatype, rc, text);
     }
     mpi_errno = MPII_Gpudt_canon(&raw, &fresh->serial);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (MPIR_CVAR_GPUDT_DUMP) {
         rc = MPII_Gpudt_debug_serial(&fresh->serial, DUMP_MAX_LIST, &text);
         text_print("canonical", datatype, rc, text);

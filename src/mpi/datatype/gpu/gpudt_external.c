@@ -34,29 +34,29 @@ int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype d
     if (likely(MPII_Gpudt_driver_get() == NULL))
         goto fn_exit;
     mpi_errno = is_gpu(inbuf, incount, datatype, &user_is_gpu);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = is_gpu(outbuf, 1, MPI_BYTE, &packed_is_gpu);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!user_is_gpu && !packed_is_gpu)
         goto fn_exit;
 
     *handled = true;
     if (user_is_gpu) {
         mpi_errno = image_alloc(&user, incount, datatype);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Localcopy(inbuf, incount, datatype, user.addr, incount, datatype);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (packed_is_gpu) {
         mpi_errno = packed_alloc(incount, datatype, &packed, &size);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     mpi_errno = MPIR_Typerep_pack_external(user.addr, incount, datatype,
                                            packed ? packed : outbuf, actual);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (packed) {
         mpi_errno = MPIR_Gpudt_icopy(outbuf, packed, *actual, NULL, &copied);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -85,29 +85,29 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
     if (likely(MPII_Gpudt_driver_get() == NULL))
         goto fn_exit;
     mpi_errno = is_gpu(outbuf, outcount, datatype, &user_is_gpu);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = is_gpu(inbuf, 1, MPI_BYTE, &packed_is_gpu);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!user_is_gpu && !packed_is_gpu)
         goto fn_exit;
 
     *handled = true;
     if (packed_is_gpu) {
         mpi_errno = packed_alloc(outcount, datatype, &packed, &size);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         mpi_errno = MPIR_Gpudt_icopy(packed, inbuf, size, NULL, &copied);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (user_is_gpu) {
         mpi_errno = image_alloc(&user, outcount, datatype);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     mpi_errno = MPIR_Typerep_unpack_external(packed ? packed : inbuf, user.addr, outcount, datatype,
                                              actual);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (user_is_gpu) {
         mpi_errno = MPIR_Localcopy(user.addr, outcount, datatype, outbuf, outcount, datatype);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -138,7 +138,7 @@ static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool 
     }
     MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
     mpi_errno = MPIR_Gpudt_query_ptr((const char *) addr + true_lb, &ptr);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     *answer = ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
 
   fn_exit:
@@ -155,7 +155,7 @@ static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatyp
     int64_t reach, span, low;
 
     mpi_errno = MPII_Gpudt_type_get(datatype, &type);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(__builtin_mul_overflow(type->serial.extent, count - 1, &reach) ||
                         __builtin_add_overflow(type->serial.true_extent,
                                                reach < 0 ? -reach : reach, &span),

@@ -47,12 +47,12 @@ int MPII_Gpudt_rows_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt
 
     if (!unpack && !side->is_mixed) {
         mpi_errno = pack_by_extent(engine, side, pos, len, contig, &is_done);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!is_done) {
         mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
                                           side->first + pos + len, row_copy, &copies);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -94,7 +94,7 @@ static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t s
     /* A 2-D copy must stay in one allocation, which mixed blocks that look regular do not */
     if (n > 1 && stride >= size && stride <= MAX_PITCH && !c->is_mixed) {
         mpi_errno = rows_copy_2d(c, user, size, n, stride);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         c->contig += size * n;
         goto fn_exit;
     }
@@ -140,7 +140,7 @@ static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_
     *is_done = false;
     mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
                                       side->first + pos + len, row_measure, &f);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (f.nblocks < MANY_BLOCKS || (f.high - f.low) / MAX_WASTE > len)
         goto fn_exit;
 
@@ -157,7 +157,7 @@ static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_
 
     copied.addr = extent - f.low;
     mpi_errno = MPII_Gpudt_rows_cpu(&copied, pos, len, packed, false);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) contig, (CUdeviceptr) packed, len,
                                         engine->stream), mpi_errno);
     /* The copy reads what is freed below */

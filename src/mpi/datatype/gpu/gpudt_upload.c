@@ -71,7 +71,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
             mpi_errno = upload_make(engine, type, &block);
     }
     MPL_initlock_unlock(&upload_lock);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(!block, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "datatype on a GPU");
 
@@ -136,9 +136,9 @@ static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *typ
         sz += serial->nrecords * sizeof(struct MPII_Gpudt_node);
 
     mpi_errno = block_get(engine, sz, &fresh);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = block_fill(fresh, serial);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     fresh->next = type->upload->blocks;
     type->upload->blocks = fresh;
@@ -204,10 +204,19 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
 static void block_put(struct MPII_Gpudt_block *block)
 {
     MPII_Gpudt_engine_t *engine = block->engine;
+    bool is_kept = engine->spare_sz + block->sz <= (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);
     MPII_Gpudt_ctx_t entered;
     struct MPII_Gpudt_block **at;
 
-    if (engine->spare_sz + block->sz <= (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX)) {
+    if (!is_kept && MPII_Gpudt_engine_is_alive(engine)) {
+        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+            engine->drv->cuMemFree(block->mem);
+            MPII_Gpudt_ctx_leave(engine->drv, &entered);
+        } else {
+            is_kept = true;     /* for a later datatype, or until MPI_Finalize tries again */
+        }
+    }
+    if (is_kept) {
         block->next = engine->spare_blocks;
         engine->spare_blocks = block;
         engine->spare_sz += block->sz;
@@ -217,11 +226,6 @@ static void block_put(struct MPII_Gpudt_block *block)
 
     for (at = &engine->blocks; *at != block; at = &(*at)->engine_next);
     *at = block->engine_next;
-    if (MPII_Gpudt_engine_is_alive(engine) &&
-        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
-        engine->drv->cuMemFree(block->mem);
-        MPII_Gpudt_ctx_leave(engine->drv, &entered);
-    }
     MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
     MPL_free(block);
 }

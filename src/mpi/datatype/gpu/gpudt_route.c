@@ -124,7 +124,7 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
         (ptr->device != op->engine->device || (ptr->ctx && ptr->ctx != op->engine->ctx))) {
         mpi_errno = MPII_Gpudt_engine_enter(op->drv, ptr->device, ptr->ctx, other_engine, &entered);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_Gpudt_ctx_leave(op->drv, &entered);
     }
 
@@ -147,7 +147,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     other = r.side[r.other];
 
     mpi_errno = other_engine_find(op, other, &other_engine);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     op->is_direct = false;
     if (!lead->type && !other->type) {
@@ -172,7 +172,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
         op->chunk_sz = op->n;
     } else {
         mpi_errno = areas_get(&r);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_GPUDT_COUNT(staged, 1);
     }
 

@@ -76,9 +76,9 @@ int MPII_Gpudt_raw_blkindexed(struct MPII_Gpudt_builder *b, const struct MPII_Gp
     MPIR_Datatype_get_extent_macro(c->types[0], extent);
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLKINDEXED, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, n, &lookaside);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     rec = MPII_Gpudt_raw_at(b->raw, *record);
     rec->count = n;
     rec->blocklength = blocklength;
@@ -87,14 +87,14 @@ int MPII_Gpudt_raw_blkindexed(struct MPII_Gpudt_builder *b, const struct MPII_Gp
     if (n > 0) {
         mpi_errno = displs_fill(&displs, n, c->combiner == MPI_COMBINER_INDEXED_BLOCK ? extent : 1,
                                 MPII_Gpudt_raw_lists(b->raw, lookaside));
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(n, blocklength, &nchildren), mpi_errno);
 
     mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -126,25 +126,25 @@ int MPII_Gpudt_raw_indexed(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt
     MPIR_Datatype_get_extent_macro(c->types[0], extent);
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__INDEXED, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 2 * n + 1, &lookaside);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     rec = MPII_Gpudt_raw_at(b->raw, *record);
     rec->count = n;
     rec->extent = extent;
     rec->lookaside = lookaside;
     prefix = MPII_Gpudt_raw_lists(b->raw, lookaside);
     mpi_errno = prefix_fill(&lengths, n, prefix);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = displs_fill(&displs, n, c->combiner == MPI_COMBINER_INDEXED ? extent : 1,
                             prefix + n + 1);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     nchildren = prefix[n];
 
     mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -160,9 +160,9 @@ static int struct_create(struct MPII_Gpudt_builder *b, int64_t n, int *record)
 
     MPII_GPUDT_ERR_OVERFLOW(n > INT32_MAX, mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__STRUCT, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 3 * n + 1 + (n + 1) / 2, &lookaside);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_raw_at(b->raw, *record)->count = n;
     MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
     MPII_Gpudt_raw_lists(b->raw, lookaside)[0] = 0;
@@ -222,16 +222,16 @@ int MPII_Gpudt_raw_struct(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_
     }
 
     mpi_errno = struct_create(b, n, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     for (int64_t i = 0; i < n; i++) {
         MPI_Aint extent;
 
         mpi_errno = MPII_Gpudt_raw_type(b, c->types[i], &child);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPIR_Datatype_get_extent_macro(c->types[i], extent);
         mpi_errno = struct_set_member(b, *record, i, MPII_Gpudt_number(&lengths, i),
                                       MPII_Gpudt_number(&displs, i), extent, child);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -265,17 +265,17 @@ int MPII_Gpudt_raw_pair(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int
     MPIR_Assert(which < npairs);
 
     mpi_errno = struct_create(b, 2, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_type(b, pairs[which].first, &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = struct_set_member(b, *record, 0, 1, 0,
                                   MPIR_Datatype_get_basic_size(pairs[which].first), child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_type(b, MPI_INT, &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = struct_set_member(b, *record, 1, 1, pairs[which].int_off,
                                   MPIR_Datatype_get_basic_size(MPI_INT), child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -45,7 +45,7 @@ static int stride_visit(const struct visit *v, const struct MPII_Gpudt_record *c
             mpi_errno = node_visit(v, child, displ + i * stride, from, to);
             i++;
         }
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -65,7 +65,7 @@ static int blkindexed_visit(const struct visit *v, const struct MPII_Gpudt_recor
     for (int64_t i = first / size; i * size < last; i++) {
         mpi_errno = node_visit(v, child, displ + displs[i], MPL_MAX(first - i * size, 0),
                                MPL_MIN(last - i * size, size));
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -105,7 +105,7 @@ static int indexed_visit(const struct visit *v, const struct MPII_Gpudt_record *
         int64_t to = MPL_MIN(last, prefix[i + 1] * size) - prefix[i] * size;
         mpi_errno = is_run ? v->fn(v->arg, displ + displs[i] + from, to - from, 1, 0) :
             stride_visit(v, child, rec->extent, displ + displs[i], from, to);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -127,7 +127,7 @@ static int struct_visit(const struct visit *v, const struct MPII_Gpudt_record *r
         mpi_errno = node_visit(v, v->serial->records + members[i], displ + displs[i],
                                MPL_MAX(first - prefix[i], 0),
                                MPL_MIN(last, prefix[i + 1]) - prefix[i]);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:

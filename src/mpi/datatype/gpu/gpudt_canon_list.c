@@ -172,7 +172,7 @@ static int list_cut_equal(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *
     block->node = list->child;
     block->displ = 0;
     mpi_errno = MPII_Gpudt_canon_vector(c, shape->divisor, list->extent, block);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (n > list->n) {
         area = MPL_malloc(n * sizeof(int64_t), MPL_MEM_DATATYPE);
@@ -233,7 +233,7 @@ static int list_find_strides(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_lis
         }
 
         mpi_errno = MPII_Gpudt_canon_vector(c, m, stride, &block);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (m == n) {
             tree->node = block.node;
             tree->displ = displ[0];
@@ -264,7 +264,7 @@ static int list_count_in_divisor(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt
         list->prefix[i] /= divisor;
     list->extent *= divisor;
     mpi_errno = MPII_Gpudt_canon_block(c, list->extent, &list->child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -324,7 +324,7 @@ static int list_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
     int64_t first = list->displ[0];
 
     mpi_errno = list_hoist(list, &draft.lo, &draft.hi, &draft.bits);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(draft.lo, child->lo, &draft.lo), mpi_errno);
     MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(draft.hi, child->hi, &draft.hi), mpi_errno);
 
@@ -343,7 +343,7 @@ static int list_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
     list->owned = NULL;
     tree->displ = first;
     mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -368,31 +368,31 @@ int MPII_Gpudt_canon_list(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *
         mpi_errno = list_join(list, &shape);
     else
         mpi_errno = list_join_equal(list, &shape);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (list->n == 0)
         goto fn_exit;
 
     if (list->n == 1) {
         tree->node = list->child;
         mpi_errno = MPII_Gpudt_canon_vector(c, shape.total, list->extent, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         tree->displ = list->displ[0];
         goto fn_exit;
     }
 
     if (shape.total / shape.divisor <= 2 * list->n) {
         mpi_errno = list_cut_equal(c, list, &shape, &block);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         mpi_errno = list_find_strides(c, list, tree);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (tree->node >= 0)
             goto fn_exit;
     } else {
         mpi_errno = list_count_in_divisor(c, list, &shape);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     mpi_errno = list_make(c, list, tree);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(list->owned);

@@ -19,7 +19,7 @@ int MPII_Gpudt_raw_dataloop(struct MPII_Gpudt_builder *b, const MPIR_Datatype * 
     /* neither contents nor a dataloop: not a committed type */
     MPIR_ERR_CHKANDJUMP(dtp->typerep.handle == NULL, mpi_errno, MPI_ERR_TYPE, "**dtypecommit");
     mpi_errno = loop_create(b, dtp->typerep.handle, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -52,7 +52,7 @@ static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop 
             rec->kind = MPII_GPUDT_RAW_KIND__BLKINDEXED;
             blocklength = rec->blocklength = loop->loop_params.bi_t.blocksize;
             mpi_errno = MPII_Gpudt_raw_new_lists(raw, n, &lookaside);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
             list = MPII_Gpudt_raw_lists(raw, lookaside);
             for (int64_t i = 0; i < n; i++)
                 list[i] = loop->loop_params.bi_t.offset_array[i];
@@ -60,7 +60,7 @@ static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop 
         case MPII_DATALOOP_KIND_INDEXED:
             rec->kind = MPII_GPUDT_RAW_KIND__INDEXED;
             mpi_errno = MPII_Gpudt_raw_new_lists(raw, 2 * n + 1, &lookaside);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
             list = MPII_Gpudt_raw_lists(raw, lookaside);
             list[0] = 0;
             for (int64_t i = 0; i < n; i++) {
@@ -95,15 +95,15 @@ static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop,
     int child;
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__CONTIG, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     /* inside a leaf loop elements follow each other by their size, their extent is not used */
     MPII_Gpudt_raw_at(b->raw, *record)->extent = final ? loop->el_size : loop->el_extent;
     mpi_errno = loop_set(b->raw, *record, loop, &nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (final) {
         mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLOCK, &child);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_Gpudt_raw_at(b->raw, child)->count = 1;
         MPII_Gpudt_raw_at(b->raw, child)->size = loop->el_size;
         MPII_Gpudt_raw_at(b->raw, child)->elements = loop->el_size > 0;
@@ -112,11 +112,11 @@ static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop,
         MPIR_ERR_CHKANDJUMP1(b->nesting > MPII_GPUDT_MAX_NESTING, mpi_errno, MPI_ERR_TYPE,
                              "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
         mpi_errno = loop_create(b, loop->loop_params.cm_t.dataloop, &child);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         b->nesting--;
     }
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

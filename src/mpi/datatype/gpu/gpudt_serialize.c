@@ -49,7 +49,7 @@ int MPII_Gpudt_serialize(MPI_Datatype datatype, struct MPII_Gpudt_raw *raw)
         b.inline_memo[i].datatype = MPI_DATATYPE_NULL;
 
     mpi_errno = MPII_Gpudt_raw_type(&b, datatype, &root);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     /* Two ways to the same number; they differ only if a size overflowed on MPICH's way. */
     MPIR_Datatype_get_size_macro(datatype, size);
@@ -112,7 +112,7 @@ int MPII_Gpudt_raw_new_record(struct MPII_Gpudt_raw *raw, int kind, int *record)
         MPII_GPUDT_ERR_OVERFLOW(raw->nrecords >= INT32_MAX / 2, mpi_errno);
         mpi_errno = array_grow(&records, raw->nrecords, &room, raw->nrecords,
                                sizeof(struct MPII_Gpudt_raw_record));
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (raw->records == raw->inline_records)
             memcpy(records, raw->records, sizeof(raw->inline_records));
         raw->records = records;
@@ -140,7 +140,7 @@ int MPII_Gpudt_raw_new_lists(struct MPII_Gpudt_raw *raw, int64_t n, int64_t * lo
         void *area = raw->lookaside;
 
         mpi_errno = array_grow(&area, raw->lookaside_sz, &raw->max_lookaside_sz, bytes, 1);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         raw->lookaside = area;
     }
     *lookaside = raw->lookaside_sz;
@@ -275,11 +275,11 @@ int MPII_Gpudt_raw_type(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int
         mpi_errno = MPII_Gpudt_raw_dataloop(b, dtp, record);
     else
         mpi_errno = contents_create(b, dtp, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     b->nesting--;
 
     mpi_errno = memo_add(b, datatype, *record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -342,7 +342,7 @@ static int contents_create(struct MPII_Gpudt_builder *b, MPIR_Datatype * dtp, in
             MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_TYPE, "**gpudt_combiner",
                                  "**gpudt_combiner %d", c.combiner);
     }
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -355,7 +355,7 @@ static int block_create(struct MPII_Gpudt_builder *b, int64_t size, int *record)
     int mpi_errno = MPI_SUCCESS;
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLOCK, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_raw_at(b->raw, *record)->count = 1;
     MPII_Gpudt_raw_at(b->raw, *record)->size = size;
     MPII_Gpudt_raw_at(b->raw, *record)->elements = size > 0;
@@ -374,14 +374,14 @@ static int contig_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
     int64_t count = c->large ? c->counts[0] : c->ints[0];
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__CONTIG, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_raw_at(b->raw, *record)->count = count;
     MPIR_Datatype_get_extent_macro(c->types[0], MPII_Gpudt_raw_at(b->raw, *record)->extent);
 
     mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, count);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -405,7 +405,7 @@ static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
         stride = c->combiner == MPI_COMBINER_HVECTOR ? c->aints[0] : c->ints[2];
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__VECTOR, record);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     rec = MPII_Gpudt_raw_at(b->raw, *record);
     rec->count = count;
     rec->blocklength = blocklength;
@@ -419,9 +419,9 @@ static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count, blocklength, &nchildren), mpi_errno);
 
     mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

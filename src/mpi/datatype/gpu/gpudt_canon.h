@@ -9,6 +9,7 @@
 #define GPUDT_CANON_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "gpudt_error.h"
 #include "gpudt_type.h"
 
 /* A canonical node before it becomes a record. Nodes never change once made, and no two are alike:
