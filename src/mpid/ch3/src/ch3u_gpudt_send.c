@@ -64,7 +64,7 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
         MPIR_Datatype_ptr_add_ref(sreq->dev.datatype_ptr);
     }
     mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, msg);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
 
   fn_exit:
@@ -94,7 +94,7 @@ int MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, in
     *request = NULL;
     mpi_errno = send_make(buf, count, datatype, rank, tag, comm, context_offset, vc, type, &sreq,
                           &msg);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     MPIR_Datatype_get_size_macro(datatype, dt_sz);
     data_sz = count * dt_sz;
@@ -109,16 +109,16 @@ int MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, in
         if (part->chunk && part->chunk->sz >= data_sz) {
             mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, part->chunk->mem, data_sz,
                                           &actual);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
             mpi_errno = eager_send(msg, part->chunk->mem, data_sz, rank, tag, comm, context_offset,
                                    type);
-            MPIR_ERR_CHECK(mpi_errno);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
             goto fn_sent;
         }
         MPIDI_Gpudt_part_clear(part);
     }
     mpi_errno = rts_send(msg, data_sz, rank, tag, comm, context_offset);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_sent:
     *request = sreq;
@@ -240,7 +240,7 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
     if (msg == NULL) {
         /* A send from host memory that is received into a GPU's */
         mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, &msg);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!msg->is_cleared) {
         MPIDI_Request_fetch_and_clear_rts_sreq(sreq, &rts_sreq);
@@ -330,7 +330,7 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     if (part->is_shared) {
         MPIDI_Gpudt_part_clear(part);
         mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
 

@@ -129,7 +129,7 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc,
 
     if (!has_hook) {
         mpi_errno = MPIR_Progress_hook_register(hook, &hook_id);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
         has_hook = true;
         /* Before the pool of staging memory goes */
         MPIR_Add_finalize(hook_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);

@@ -115,7 +115,7 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
 
     if (found) {
         mpi_errno = MPIDI_Gpudt_recv_rndv(vc, rreq);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     } else {
         /* Somebody may be waiting in a probe */
         rreq->dev.OnDataAvail = NULL;
@@ -156,7 +156,7 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 
     grant_init(rreq, &upkt);
     mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Request_complete(rreq);
 
   fn_exit:
@@ -334,12 +334,12 @@ int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * 
     MPIR_FUNC_ENTER;
 
     mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, eager_advance, &msg);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     msg->total = room_check(rreq);
     msg->nparts = MPIDI_GPUDT_MAX_PARTS;
     part = &msg->part[0];
     mpi_errno = eager_arrived(NULL, rreq, complete);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (*buflen >= rreq->dev.recv_data_sz && part->chunk->sz >= rreq->dev.recv_data_sz) {
         *buflen = rreq->dev.recv_data_sz;
