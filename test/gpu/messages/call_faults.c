@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Every driver call of a send, and every one of a receive, fails in turn: both ends complete, with
- * the data or with an error, and the next message between them arrives. Emulated driver only. Two
- * processes.
+/* Driver calls of a send, and of a receive, fail in turn: both ends complete, with the data or with
+ * an error, and the next message between them arrives. A side that waits polls, so that its calls
+ * have no end: the first MAX_CALLS of them fail in turn, and the first MAX_NAMED of each function
+ * in NAMES. Emulated driver only. Two processes.
  *
  *     call_faults once|on      one call fails, or all from it on until the message is over */
 
@@ -15,8 +16,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_CALLS 2000
+#define MAX_CALLS 150
+#define MAX_NAMED 12
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
+
+/* Those that a message may make more than once, and late. */
+static const char *const NAMES[] = {
+    "cuCtxPopCurrent", "cuCtxPushCurrent", "cuEventCreate", "cuEventQuery", "cuEventRecord",
+    "cuLaunchKernel", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemHostRegister",
+    "cuMemHostUnregister", "cuMemcpyAsync", "cuPointerGetAttributes", "cuStreamSynchronize",
+    "cuStreamWaitEvent"
+};
 
 static int rank, other;
 static long times;
@@ -38,9 +48,9 @@ static int move(struct side *s)
     return err;
 }
 
-/* Send a message once, with the victim's call `at` to fail. Returns whether the message has so
- * many. */
-static int message(struct side *s, int victim, long at)
+/* Send a message once, with the victim's call `at` of a function (NULL: of any) to fail. Returns
+ * whether the message has so many. */
+static int message(struct side *s, int victim, const char *function, long at)
 {
     int err, failed[2], mine, before = report_failures;
     long fired = 0;
@@ -53,7 +63,7 @@ static int message(struct side *s, int victim, long at)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         if (rank == victim)
-            gpu.emu_fail_set(NULL, at, CODE, times);
+            gpu.emu_fail_set(function, at, CODE, times);
         MPI_Request request = MPI_REQUEST_NULL;
         err = MPI_Isend(s->buf, (int) s->count, s->type, other, 1, MPI_COMM_WORLD, &request);
         /* The receiver cannot know of a send that was not started */
@@ -68,7 +78,7 @@ static int message(struct side *s, int victim, long at)
     } else {
         MPI_Request request;
         if (rank == victim)
-            gpu.emu_fail_set(NULL, at, CODE, times);
+            gpu.emu_fail_set(function, at, CODE, times);
         err = MPI_Irecv(s->buf, (int) s->count, s->type, other, 1, MPI_COMM_WORLD, &request);
         CHECK_MPI(MPI_Recv(&mine, 1, MPI_INT, other, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
         if (err == MPI_SUCCESS)
@@ -95,8 +105,8 @@ static int message(struct side *s, int victim, long at)
     if (rank == 0)
         side_check(s, "the sent buffer", seed, s->size);
     if (report_failures != before)
-        fprintf(stderr, "... rank %d, call %ld fails in rank %d, %ld elements of %s memory\n", rank,
-                at, victim, (long) s->count, mem_name(s->mem.kind));
+        fprintf(stderr, "... rank %d, %s call %ld fails in rank %d, %ld elements of %s memory\n",
+                rank, function ? function : "any", at, victim, (long) s->count, mem_name(s->mem.kind));
     return fired;
 }
 
@@ -109,9 +119,12 @@ static void all_calls(enum mem_kind from, enum mem_kind to, MPI_Datatype type, M
         long at = 1;
         if (!mem_is_gpu(victim == 0 ? from : to))
             continue;
-        while (at < MAX_CALLS && message(&s, victim, at))
+        while (at <= MAX_CALLS && message(&s, victim, NULL, at))
             at++;
-        CHECK(at > 1 && at < MAX_CALLS);
+        CHECK(at > 1);
+        for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
+            for (at = 1; at <= MAX_NAMED && message(&s, victim, NAMES[i], at);)
+                at++;
         /* Nothing is left of it */
         seed++;
         if (rank == 0)

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define BUF_SZ ((size_t) 8192)  /* bytes of each memory; the buffer starts at BUF_OFF */
 #define BUF_OFF 512
@@ -218,8 +219,11 @@ static int run_nonblocking(struct transfer *t)
     CHECK(handled);
     CHECK(err == MPI_SUCCESS || op == NULL);
     CHECK(actual == (err ? 0 : t->n) || t->scenario->direction == DIRECTION__COPY);
-    while (err == MPI_SUCCESS && op && !done)
+    while (err == MPI_SUCCESS && op && !done) {
+        /* every poll is a few driver calls, each of which will be made to fail */
+        nanosleep(&(struct timespec) {.tv_nsec = 300000}, NULL);
         err = MPIR_Gpudt_test(op, &done);
+    }
     return err;
 }
 

@@ -116,8 +116,8 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
     outcome_check(&t, err, kind);
     nfailed = gpu.emu_failed_count();
 
-    if (nfailed > 0 && kind->times == 1) {
-        gpu.emu_fail_set(NULL, 0, 0, 0);
+    gpu.emu_fail_set(NULL, 0, 0, 0);
+    if (nfailed > 0) {
         transfer_fill(&t, 3);
         err = transfer_run(&t);
         if (err && !kind->is_sticky)

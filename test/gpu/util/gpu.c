@@ -279,6 +279,17 @@ void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz)
     CU(CtxPopCurrent(&popped));
 }
 
+/* As CU, for a call that gives something back: a context that a fault has broken for good refuses
+ * this like any other call, and what it held goes with it. */
+#define FREED(call_)                                                            \
+    do {                                                                        \
+        gpu_quiet(1);                                                           \
+        CUresult res_ = gpu.call_;                                              \
+        if (res_ != CUDA_SUCCESS && gpu.StreamQuery(NULL) != res_)              \
+            gpu_judge(res_, #call_, __FILE__, __LINE__);                        \
+        gpu_quiet(0);                                                           \
+    } while (0)
+
 void mem_free(struct mem *mem)
 {
     CUdeviceptr addr = (CUdeviceptr) mem->addr;
@@ -293,23 +304,23 @@ void mem_free(struct mem *mem)
             munmap(mem->addr, mem->sz);
             break;
         case MEM__PINNED:
-            CU(MemFreeHost(mem->addr));
+            FREED(MemFreeHost(mem->addr));
             break;
         case MEM__REGISTERED:
-            CU(MemHostUnregister(mem->addr));
+            FREED(MemHostUnregister(mem->addr));
             munmap(mem->addr, mem->sz);
             break;
         case MEM__POOL:
-            CU(MemFreeAsync(addr, NULL));
-            CU(StreamSynchronize(NULL));
+            FREED(MemFreeAsync(addr, NULL));
+            FREED(StreamSynchronize(NULL));
             break;
         case MEM__MAPPED:
-            CU(MemUnmap(addr, mem->sz));
-            CU(MemRelease(mem->handle));
-            CU(MemAddressFree(addr, mem->sz));
+            FREED(MemUnmap(addr, mem->sz));
+            FREED(MemRelease(mem->handle));
+            FREED(MemAddressFree(addr, mem->sz));
             break;
         default:
-            CU(MemFree(addr));
+            FREED(MemFree(addr));
             break;
     }
     if (mem->ctx)

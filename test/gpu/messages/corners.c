@@ -87,6 +87,8 @@ static void cancel(int n)
         CHECK_MPI(MPI_Test_cancelled(&status, &flag));
         CHECK(flag);
     }
+    /* else the next message might match the receive before it is cancelled */
+    MPI_Barrier(comm);
     side_free(&s);
 }
 

@@ -44,15 +44,17 @@ static MPI_Datatype contiguous_type(void)
     return committed(type);
 }
 
-/* blocks of many lengths: its list goes to the GPU */
+/* blocks of many lengths, as many bytes as the vector: its list goes to the GPU */
 static MPI_Datatype list_type(void)
 {
     int lens[BLOCKS];
     MPI_Aint displs[BLOCKS], at = 0;
     MPI_Datatype type;
+    int rest = BLOCKS * (int) sizeof(double);
 
     for (int i = 0; i < BLOCKS; i++) {
-        lens[i] = 3 + i * 7 % 11;
+        lens[i] = i < BLOCKS - 1 ? 3 + i * 7 % 11 : rest;
+        rest -= lens[i];
         displs[i] = at;
         at += lens[i] + 1 + i % 5;
     }
