@@ -99,12 +99,29 @@ build() {
     step "building for $name" "make-$name.log" make -j"$jobs"
 }
 
+# configured NAME : what configure found for GPUDT_NAME, in the build that demo made
+configured() {
+    sed -n "s/.*'GPUDT_$1=\([^']*\)'.*/\1/p" "$top/objs/nemesis/configure-mpich"
+}
+
+# builds examples/halo3d in the current folder: with its kernels if there is a GPU and an nvcc to compile them
+build_halo3d() {
+    nvcc=$(configured NVCC)
+    if [ -n "$nvcc" ] && nvidia-smi -L 2>/dev/null | grep -q '^GPU ' ; then
+        "$nvcc" -O2 -arch=native -DWITH_GPU -c "$top/examples/halo3d_gpu.cu" &&
+            "$top/install/bin/mpicc" -O2 -DWITH_GPU -o halo3d "$top"/examples/halo3d*.c halo3d_gpu.o \
+                -L"$(configured CUDA_DIR)/lib64" -lcudart_static -ldl -lrt -lpthread -lstdc++
+    else
+        "$top/install/bin/mpicc" -O2 -o halo3d "$top"/examples/halo3d*.c
+    fi
+}
+
 demo() {
     build nemesis "$@"
     step "installing to $top/install" install.log make install
     echo "setup.sh: building and running examples/halo3d"
     cd "$top/objs" || exit 1
-    "$top/install/bin/mpicc" -O2 -o halo3d "$top"/examples/halo3d*.c || die "examples/halo3d could not be built"
+    build_halo3d || die "examples/halo3d could not be built"
     "$top/install/bin/mpiexec" -n 2 ./halo3d || die "examples/halo3d failed"
     cat <<EOT
 

@@ -5,17 +5,23 @@
 
 /*
  * Halo exchange of a 3-D block with all of its 26 neighbours by subarray datatypes, every value
- * checked, time and bandwidth printed. It uses standard MPI calls only and must not know how the
- * library moves the data.
+ * checked, time and bandwidth printed. The blocks are in GPU memory where there is a GPU. It uses
+ * standard MPI calls only, the same for both kinds of memory, and must not know how the library
+ * moves the data.
  *
  * Each rank owns a block of points, each point holds some doubles, and the block lies in an array
  * that is wider by the halo's radius on every side. The ranks form a periodic grid, so that every
  * side of every block has a neighbour, which may be the rank itself or one rank several times.
  *
- * Build: mpicc -O2 -o halo3d halo3d.c halo3d_field.c halo3d_options.c
+ * Build for host memory only:
+ *   mpicc -O2 -o halo3d halo3d.c halo3d_field.c halo3d_options.c
+ * For GPU memory as well (CUDA being where the toolkit is; the program also runs without a GPU):
+ *   nvcc -O2 -arch=native -DWITH_GPU -c halo3d_gpu.cu
+ *   mpicc -O2 -DWITH_GPU -o halo3d halo3d.c halo3d_field.c halo3d_options.c halo3d_gpu.o \
+ *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
  */
 
-#include "halo3d.h"
+#include "halo3d_value.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,6 +93,51 @@ static void block_init(const struct options *opt, struct block *block, MPI_Comm 
         block->whole[d] = (long long) opt->size[d] * grid[d];
         block->n_values *= (size_t) block->outer[d];
     }
+}
+
+/* What no rank can go on from, after it said what it was. */
+static void must(int result)
+{
+    if (result != 0)
+        MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
+}
+
+/* The kind of memory that all ranks use, NULL if it is not to be had. Each rank takes one of its
+ * node's GPUs, which the ranks of the node share if there are fewer. Collective. */
+static const struct memory *memory_choose(const struct options *opt, MPI_Comm comm)
+{
+#ifdef WITH_GPU
+    const char *why;
+    int rank, on_node, count, fewest;
+    MPI_Comm node;
+
+    if (opt->memory == MEMORY__HOST)
+        return &host_memory;
+    count = gpu_count(&why);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Allreduce(&count, &fewest, 1, MPI_INT, MPI_MIN, comm);
+    if (fewest > 0) {
+        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+        MPI_Comm_rank(node, &on_node);
+        MPI_Comm_free(&node);
+        must(gpu_use(on_node % count));
+        return &gpu_memory;
+    }
+    if (opt->memory == MEMORY__ANY)
+        return &host_memory;
+    if (count == 0)
+        fprintf(stderr, "halo3d: --memory gpu: rank %d has no GPU: %s\n", rank, why);
+    return NULL;
+#else
+    int rank;
+
+    if (opt->memory != MEMORY__GPU)
+        return &host_memory;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0)
+        fprintf(stderr, "halo3d: --memory gpu: this program was built without halo3d_gpu.cu\n");
+    return NULL;
+#endif
 }
 
 /* Finds the neighbours on the grid and makes the types of all sides. */
@@ -184,26 +235,23 @@ static void time_print(const struct exchange *ex, const double *seconds, int ite
 
 static void mismatch_print(const struct block *block, const struct mismatch *m, int rank)
 {
-    long long point = m->where / block->elements;
-    int at[N_DIMS];
+    int at[N_DIMS], element;
 
     if (m->where < 0 || m->where >= (long long) block->n_values) {
         fprintf(stderr, "halo3d: rank %d: guard at %lld of %zu: %.17g, expected %.17g\n", rank,
                 m->where, block->n_values, m->seen, m->expected);
         return;
     }
-    at[2] = (int) (point % block->outer[2]);
-    at[1] = (int) (point / block->outer[2] % block->outer[1]);
-    at[0] = (int) (point / block->outer[2] / block->outer[1]);
+    element = point_of_value(block, m->where, at);
     fprintf(stderr, "halo3d: rank %d: %s at x %d y %d z %d element %d: %.17g, expected %.17g\n",
-            rank, point_is_interior(block, at) ? "interior" : "halo", at[2] - block->radius,
-            at[1] - block->radius, at[0] - block->radius, (int) (m->where % block->elements),
-            m->seen, m->expected);
+            rank, point_is_owned(block, at) ? "interior" : "halo", at[2] - block->radius,
+            at[1] - block->radius, at[0] - block->radius, element, m->seen,
+            m->expected);
 }
 
 /* Checks the field on all ranks; the first rank with wrong values names them. Collective. */
-static int exchange_is_right(const struct block *block, const struct exchange *ex, double *field,
-                             int pass)
+static int exchange_is_right(const struct memory *memory, const struct block *block,
+                             const struct exchange *ex, double *field, int pass)
 {
     struct mismatch list[MAX_REPORTED];
     long long n_wrong, total;
@@ -211,7 +259,7 @@ static int exchange_is_right(const struct block *block, const struct exchange *e
 
     MPI_Comm_rank(ex->comm, &rank);
     MPI_Comm_size(ex->comm, &n_ranks);
-    n_wrong = field_check(block, field, pass, list);
+    must(memory->check(block, field, pass, list, &n_wrong));
     first = n_wrong ? rank : n_ranks;
     MPI_Allreduce(&n_wrong, &total, 1, MPI_LONG_LONG, MPI_SUM, ex->comm);
     MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, ex->comm);
@@ -226,20 +274,22 @@ static int exchange_is_right(const struct block *block, const struct exchange *e
 
 /* Two passes with different values, each checked: one exchange, then the timed ones. A halo that
  * only the first exchange fills is thus found. */
-static int passes_run(const struct options *opt, const struct block *block,
-                      const struct exchange *ex, double *field, double *seconds)
+static int passes_run(const struct options *opt, const struct memory *memory,
+                      const struct block *block, const struct exchange *ex, double *field,
+                      double *seconds)
 {
     int rank;
 
     MPI_Comm_rank(ex->comm, &rank);
-    field_fill(block, field, 0);
+    must(memory->fill(block, field, 0));
     exchange_run(ex, field);
-    field_corrupt(block, field, opt->corrupt);
-    if (!exchange_is_right(block, ex, field, 0))
+    if (opt->corrupt != CORRUPT__NONE)
+        must(memory->corrupt(block, field, opt->corrupt));
+    if (!exchange_is_right(memory, block, ex, field, 0))
         return EXIT__WRONG_VALUES;
-    field_fill(block, field, 1);
+    must(memory->fill(block, field, 1));
     exchange_time(ex, field, seconds, opt->iterations);
-    if (!exchange_is_right(block, ex, field, 1))
+    if (!exchange_is_right(memory, block, ex, field, 1))
         return EXIT__WRONG_VALUES;
     if (rank == 0) {
         time_print(ex, seconds, opt->iterations);
@@ -253,12 +303,18 @@ static int job_run(const struct options *opt)
     struct block block;
     struct exchange ex;
     MPI_Comm comm;
+    const struct memory *memory;
     double *field, *seconds;
     int grid[N_DIMS], rank, have, status = EXIT__CANNOT_RUN;
 
     block_init(opt, &block, &comm, grid);
     MPI_Comm_rank(comm, &rank);
-    field = field_alloc(&block);
+    memory = memory_choose(opt, comm);
+    if (!memory) {
+        MPI_Comm_free(&comm);
+        return status;
+    }
+    must(memory->alloc(&block, &field));
     seconds = malloc((size_t) opt->iterations * sizeof(double));
     have = field && seconds;
     MPI_Allreduce(MPI_IN_PLACE, &have, 1, MPI_INT, MPI_MIN, comm);
@@ -266,26 +322,26 @@ static int job_run(const struct options *opt)
         exchange_init(&block, comm, &ex);
         if (rank == 0)
             printf("halo3d: %d x %d x %d ranks, each %d x %d x %d points, %d double%s a point, "
-                   "radius %d, host memory\n"
+                   "radius %d, %s\n"
                    "messages: to 26 neighbours, %.3f MB sent by each rank\n",
                    grid[2], grid[1], grid[0], opt->size[2], opt->size[1], opt->size[0],
                    opt->elements, opt->elements == 1 ? "" : "s", opt->radius,
-                   (double) ex.bytes / 1e6);
-        status = passes_run(opt, &block, &ex, field, seconds);
+                   memory->name, (double) ex.bytes / 1e6);
+        status = passes_run(opt, memory, &block, &ex, field, seconds);
         exchange_free(&ex);
     } else if (rank == 0) {
-        fprintf(stderr, "halo3d: no memory for %.1f MB on each rank\n",
+        fprintf(stderr, "halo3d: no %s for %.1f MB on each rank\n", memory->name,
                 ((double) block.n_values + opt->iterations) * sizeof(double) / 1e6);
     }
     free(seconds);
-    field_free(field);
+    memory->free(field);
     MPI_Comm_free(&comm);
     return status;
 }
 
 int main(int argc, char *argv[])
 {
-    struct options opt = { {128, 128, 128}, 1, 1, 50, CORRUPT__NONE, 0, EXIT__GOOD };
+    struct options opt = { {128, 128, 128}, 1, 1, 50, MEMORY__ANY, CORRUPT__NONE, 0, EXIT__GOOD };
     int rank;
 
     /* MPI's own errors end the job with a message: that is its default */

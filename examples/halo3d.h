@@ -5,7 +5,8 @@
 
 /*
  * What the parts of the halo3d example share: its options, the block of a rank, and the field,
- * whose values only halo3d_field.c touches. It must not know of MPI.
+ * whose values only the functions of its memory touch (halo3d_field.c for the host, halo3d_gpu.cu
+ * for a GPU). It must not know of MPI.
  *
  * Dimensions are in C order: z is dimension 0, x is dimension 2 and contiguous in memory.
  */
@@ -21,6 +22,8 @@
 
 enum { EXIT__GOOD = 0, EXIT__WRONG_VALUES = 1, EXIT__CANNOT_RUN = 2 };
 
+enum { MEMORY__ANY, MEMORY__HOST, MEMORY__GPU };
+
 enum { CORRUPT__NONE, CORRUPT__HALO, CORRUPT__INTERIOR, CORRUPT__GUARD };
 
 /* Only ints, because rank 0 sends it to the others as such. */
@@ -29,6 +32,7 @@ struct options {
     int radius;                 /* points of halo on each side */
     int elements;               /* doubles of a point */
     int iterations;             /* timed exchanges */
+    int memory;                 /* a MEMORY__ value; any: on a GPU if every rank has one */
     int corrupt;                /* a CORRUPT__ value: what to damage before the check */
     int run;                    /* 0: leave at once with exit_status */
     int exit_status;
@@ -54,24 +58,55 @@ struct mismatch {
 /* Reads the command line into opt (IN: defaults, OUT). Prints the help, or what is wrong. */
 void options_parse(int argc, char *argv[], struct options *opt);
 
-/* A field is guard, array, guard in one allocation; field_array is where the array starts. NULL is
- * returned where there is no memory; the caller frees the field. */
-double *field_alloc(const struct block *block);
-void field_free(double *field);
-double *field_array(double *field);
+/* A field is guard, array, guard in one allocation, in memory of one kind. These functions know
+ * the kind; where they return an int, 0 is good and -1 means that they failed and said why. */
+struct memory {
+    const char *name;
 
-/* Writes the owned points' values of a pass (0 or 1), and poison into halo and guards. */
-void field_fill(const struct block *block, double *field, int pass);
+    /* Gets memory, in field (OUT) NULL if there is none; the caller frees it. */
+    int (*alloc) (const struct block * block, double **field);
+    void (*free) (double *field);
 
-/* Flips the lowest bit of one value, the smallest damage that the check has to notice. */
-void field_corrupt(const struct block *block, double *field, int corrupt);
+    /* Writes the owned points' values of a pass (0 or 1), and poison into halo and guards. All of
+     * it is in its place when the call returns: MPI may then read it. */
+    int (*fill) (const struct block * block, double *field, int pass);
 
-/* Checks every value after an exchange: halo received, owned points and guards unchanged. Returns
- * how many are wrong, the first of them in list (OUT, MAX_REPORTED entries). */
-long long field_check(const struct block *block, const double *field, int pass,
-                      struct mismatch *list);
+    /* Flips the lowest bit of one value, the smallest damage that the check has to notice. */
+    int (*corrupt) (const struct block * block, double *field, int corrupt);
 
-/* Says whether a point, counted from the array's first one, is owned. */
-int point_is_interior(const struct block *block, const int point[N_DIMS]);
+    /* Checks every value after an exchange: halo received, owned points and guards unchanged. In
+     * n_wrong (OUT) how many are wrong, the first of them in list (OUT, MAX_REPORTED entries). */
+    int (*check) (const struct block * block, const double *field, int pass,
+                  struct mismatch * list, long long *n_wrong);
+};
+
+/* Where the array of a field starts, what is passed to MPI. */
+static inline double *field_array(double *field)
+{
+    return field + GUARD_COUNT;
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const struct memory host_memory;
+
+/* Where in the field the value is that corrupt (not CORRUPT__NONE) means. */
+size_t corrupt_place(const struct block *block, int corrupt);
+
+#ifdef WITH_GPU
+extern const struct memory gpu_memory;
+
+/* How many GPUs this process sees; 0 if there is none or no driver, why (OUT) says which. */
+int gpu_count(const char **why);
+
+/* Makes this process use a GPU, by its number from 0. Returns 0, or -1 after saying why not. */
+int gpu_use(int number);
+#endif
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* HALO3D_H_INCLUDED */

@@ -22,6 +22,7 @@ static const char usage_text[] =
     "  --radius R          points of halo on each side (default 1)\n"
     "  --elements K        doubles of a point (default 1)\n"
     "  --iterations N      timed exchanges (default 50)\n"
+    "  --memory host|gpu   where the fields are (default: on GPUs if every rank has one)\n"
     "  --corrupt[=WHAT]    damage one value before the check, which must then fail;\n"
     "                      WHAT is halo (default), interior or guard\n"
     "  --help              this text\n"
@@ -66,6 +67,17 @@ static int size_option(const char *text, int size[N_DIMS])
     return *text == '\0';
 }
 
+static int memory_option(const char *text, int *memory)
+{
+    if (strcmp(text, "host") == 0)
+        *memory = MEMORY__HOST;
+    else if (strcmp(text, "gpu") == 0)
+        *memory = MEMORY__GPU;
+    else
+        return 0;
+    return 1;
+}
+
 static int corrupt_option(const char *text, int *corrupt)
 {
     if (text == NULL || strcmp(text, "halo") == 0)
@@ -93,7 +105,7 @@ static int option_take(char *arg[], struct options *opt)
     if (NAME_IS("--corrupt")) {
         good = corrupt_option(value, &opt->corrupt);
     } else if (NAME_IS("--size") || NAME_IS("--radius") || NAME_IS("--elements") ||
-               NAME_IS("--iterations")) {
+               NAME_IS("--iterations") || NAME_IS("--memory")) {
         if (!value) {
             value = arg[1];
             words = 2;
@@ -104,6 +116,7 @@ static int option_take(char *arg[], struct options *opt)
         }
         good = NAME_IS("--size") ? size_option(value, opt->size) :
             NAME_IS("--radius") ? number_option(value, &opt->radius) :
+            NAME_IS("--memory") ? memory_option(value, &opt->memory) :
             NAME_IS("--elements") ? number_option(value, &opt->elements) :
             number_option(value, &opt->iterations);
     } else {
