@@ -27,6 +27,8 @@
  * Run: mpiexec -bind-to core -n 2 ./bench_pt2pt --help
  */
 
+#define _POSIX_C_SOURCE 200112L  /* posix_memalign */
+
 #include "bench_pt2pt_link.h"
 #include <stddef.h>
 #include <string.h>
