@@ -28,6 +28,7 @@ static int only_choice;         /* time what the plan chooses, and no other stra
 
 struct variant {
     const char *name;
+    int moves;                  /* 0: walks only (walk.cubin), so that there are no bytes to check */
     CUmodule module;
     CUfunction function[MPII_GPUDT_NKERNELS];
 };
@@ -35,6 +36,7 @@ struct variant {
 static void load_variant(struct variant *v, const char *path)
 {
     v->name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
+    v->moves = strncmp(v->name, "walk", 4) != 0;
     v->module = bench_load_module(path);
     for (int i = 0; i < MPII_GPUDT_NKERNELS; i++)
         CU(cuModuleGetFunction(&v->function[i], v->module, MPII_Gpudt_plan_kernel_name(i)));
@@ -391,7 +393,7 @@ static int time_case(struct bench *b, const struct layout *l, const struct uploa
             if (plan.strategy == MPII_GPUDT_STRATEGY__COPY2D && plan.copy.rows > 20000000)
                 continue;
             double t = bench_median(work_once, &w);
-            if (have_ref) {
+            if (have_ref && v[n].moves) {
                 int64_t bad = count_different(b, packed, b->other, l->size);
                 if (bad > 0)
                     printf("# WRONG: %lld bytes\n", (long long) bad);

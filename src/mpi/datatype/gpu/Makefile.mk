@@ -17,6 +17,7 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt_kernel_list.h \
     src/mpi/datatype/gpu/gpudt_plan.h        \
     src/mpi/datatype/gpu/gpudt_ptr.h         \
+    src/mpi/datatype/gpu/gpudt_range.h       \
     src/mpi/datatype/gpu/gpudt_raw.h         \
     src/mpi/datatype/gpu/gpudt_record.h      \
     src/mpi/datatype/gpu/gpudt_serialize.h   \

@@ -69,6 +69,22 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
+/* The data's own loads and stores. A benchmark that wants the walk by itself names a file with others
+ * in their place. */
+#ifdef GPUDT_DATA_ACCESS
+#include GPUDT_DATA_ACCESS
+#else
+template <class T> GPUDT_FN T gpudt_data_load(uint64_t addr)
+{
+    return gpudt_load<T>(addr);
+}
+
+template <class T> GPUDT_FN void gpudt_data_store(uint64_t addr, T value)
+{
+    gpudt_store<T>(addr, value);
+}
+#endif
+
 /* Set bits of a word in shared memory that other threads set bits of, too. */
 GPUDT_FN void gpudt_shared_or(uint32_t *word, uint32_t bits)
 {

@@ -7,6 +7,7 @@
  * know datatypes. */
 
 #include "gpudt_internal.h"
+#include "gpudt_range.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -158,6 +159,7 @@ static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ct
     mpi_errno = engine_fill(fresh);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
+    MPII_GPUDT_RANGE_INIT();
     fresh->next = engines;
     engines = fresh;
     MPII_GPUDT_COUNT(engines, 1);

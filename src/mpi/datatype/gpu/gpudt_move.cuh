@@ -56,9 +56,9 @@ GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, T &where)
     const uint64_t user = where.point(pos);
     const uint64_t packed = span.packed + (uint64_t) pos;
     if (UNPACK)
-        gpudt_store<uint8_t>(user, gpudt_load<uint8_t>(packed));
+        gpudt_data_store<uint8_t>(user, gpudt_data_load<uint8_t>(packed));
     else
-        gpudt_store<uint8_t>(packed, gpudt_load<uint8_t>(user));
+        gpudt_data_store<uint8_t>(packed, gpudt_data_load<uint8_t>(user));
 }
 
 /* The units that a thread stores of the words that the lanes of its warp have loaded. With steps of
@@ -131,7 +131,7 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
         GPUDT_UNROLL
         for (int u = 0; u < U; u++) {
             if (!CHECKED || (at(base, u) >= tile.lo && at(base, u) < tile.hi))
-                word[u] = gpudt_load<word_type>(packed + (uint32_t) (at(base, u) * WORD));
+                word[u] = gpudt_data_load<word_type>(packed + (uint32_t) (at(base, u) * WORD));
         }
     }
 
@@ -158,7 +158,7 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
             for (int i = 0; i < G * N; i++) {
                 const int which = begin[i / N] + i % N * STEP;
                 if (!CHECKED || (which >= tile.lo * N && which < end * N))
-                    gpudt_store<unit_type>(addr[i], unit[i]);
+                    gpudt_data_store<unit_type>(addr[i], unit[i]);
             }
         }
     }
@@ -183,13 +183,13 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
             GPUDT_UNROLL
             for (int i = 0; i < G * N; i++) {
                 if (!CHECKED || (at(base, u + i / N) >= tile.lo && at(base, u + i / N) < end))
-                    unit[u * N + i] = gpudt_load<unit_type>(addr[i]);
+                    unit[u * N + i] = gpudt_data_load<unit_type>(addr[i]);
             }
         }
         GPUDT_UNROLL
         for (int u = 0; u < U; u++) {
             if (!CHECKED || (at(base, u) >= tile.lo && at(base, u) < end))
-                gpudt_store<word_type>(packed + (uint32_t) (at(base, u) * WORD),
+                gpudt_data_store<word_type>(packed + (uint32_t) (at(base, u) * WORD),
                                        gpudt_split<UNIT, WORD>::join(&unit[u * N]));
         }
     }
@@ -339,9 +339,9 @@ GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
                 rows[k / COLUMNS] + (uint64_t) (column * args.stride) :
                 square.packed + (uint64_t) ((row * args.below + column) * UNIT);
             if (WRITE)
-                gpudt_store<unit_type>(addr, shared[in][turned]);
+                gpudt_data_store<unit_type>(addr, shared[in][turned]);
             else
-                value[k] = gpudt_load<unit_type>(addr);
+                value[k] = gpudt_data_load<unit_type>(addr);
         }
     }
     /* After all loads, so that they are in flight together. */

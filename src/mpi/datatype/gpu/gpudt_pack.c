@@ -8,19 +8,7 @@
 
 #include "gpudt_internal.h"
 #include "gpudt_host.h"
-
-/* Shows the calls in a profiler's time line; costs a test of a pointer where none is attached. */
-#if defined(__has_include)
-#if __has_include(<nvtx3/nvToolsExt.h>)
-#include <nvtx3/nvToolsExt.h>
-#define RANGE_PUSH(name_) ((void) nvtxRangePushA(name_))
-#define RANGE_POP() ((void) nvtxRangePop())
-#endif
-#endif
-#ifndef RANGE_PUSH
-#define RANGE_PUSH(name_) ((void) 0)
-#define RANGE_POP() ((void) 0)
-#endif
+#include "gpudt_range.h"
 
 /* What a caller says of one side. */
 struct buffer {
@@ -388,18 +376,18 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     op->started = 0;
     memset(op->chunk, 0, sizeof(op->chunk));
 
-    RANGE_PUSH("MPI datatype on GPU");
     mpi_errno = MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine,
                                         &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
     mpi_errno = MPII_Gpudt_route(op);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_op_advance(op, done);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPII_Gpudt_op_advance(op, done);
+    MPII_GPUDT_RANGE_POP();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPII_Gpudt_ctx_leave(op->drv, &entered);
-    RANGE_POP();
     return mpi_errno;
   fn_fail:
     MPII_Gpudt_op_release_types(op);

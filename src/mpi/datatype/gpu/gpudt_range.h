@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Shows the engine's calls in a profiler's time line (NVTX, where the toolkit has it); costs a test
+ * of a pointer where no profiler is attached. */
+
+#ifndef GPUDT_RANGE_H_INCLUDED
+#define GPUDT_RANGE_H_INCLUDED
+
+#if defined(__has_include)
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#define GPUDT_HAS_NVTX
+#endif
+#endif
+
+/* INIT: under a lock that every thread takes before its first PUSH. NVTX would otherwise look for a
+ * profiler at the first PUSH, and change its table while other threads read it. */
+#ifdef GPUDT_HAS_NVTX
+#define MPII_GPUDT_RANGE_INIT() nvtxInitialize(NULL)
+#define MPII_GPUDT_RANGE_PUSH(name_) ((void) nvtxRangePushA(name_))
+#define MPII_GPUDT_RANGE_POP() ((void) nvtxRangePop())
+#else
+#define MPII_GPUDT_RANGE_INIT() ((void) 0)
+#define MPII_GPUDT_RANGE_PUSH(name_) ((void) 0)
+#define MPII_GPUDT_RANGE_POP() ((void) 0)
+#endif
+
+#endif /* GPUDT_RANGE_H_INCLUDED */
