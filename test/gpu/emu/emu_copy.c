@@ -34,7 +34,14 @@ static size_t side_span(const struct side *side, const struct box *box)
     return (rows - 1) * side->row_pitch + box->width;
 }
 
-static enum place side_place(const struct side *side, const struct box *box)
+/* Pools and mapped ranges have access rights of their own: no other device has any. */
+static bool is_forbidden(const struct emu_range *range, CUstream stream)
+{
+    return (range->kind == EMU_KIND__POOL || range->kind == EMU_KIND__VMM) &&
+        range->device != stream->ctx->device;
+}
+
+static enum place side_place(const struct side *side, const struct box *box, CUstream stream)
 {
     struct emu_range *range;
     enum place place = PLACE__PAGEABLE;
@@ -45,6 +52,8 @@ static enum place side_place(const struct side *side, const struct box *box)
     if (range) {
         if (span > range->size - (side->addr - range->base))
             place = range->kind == EMU_KIND__REGISTERED ? PLACE__PAGEABLE : PLACE__BAD;
+        else if (is_forbidden(range, stream))
+            place = PLACE__BAD;
         else if (emu_window_device(side->addr) >= 0)
             place = PLACE__DEVICE;
         else
@@ -116,8 +125,8 @@ static CUresult box_start(const struct box *form, CUstream stream, bool wait)
 
     if (form->width == 0 || form->height == 0 || form->depth == 0)
         return CUDA_SUCCESS;
-    to = side_place(&form->dst, form);
-    from = form->fill >= 0 ? PLACE__DEVICE : side_place(&form->src, form);
+    to = side_place(&form->dst, form, stream);
+    from = form->fill >= 0 ? PLACE__DEVICE : side_place(&form->src, form, stream);
     if (to == PLACE__BAD || from == PLACE__BAD)
         return CUDA_ERROR_INVALID_VALUE;
     if (form->fill >= 0 && to == PLACE__PAGEABLE)
