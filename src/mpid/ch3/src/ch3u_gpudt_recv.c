@@ -27,8 +27,8 @@ cvars:
 
 /* A message is cut into at least so many chunks, so that its steps overlap, unless they would be
  * too small to keep the bus busy for longer than a launch takes. */
-#define MIN_CHUNKS 8
-#define MIN_CHUNK_SZ (256 * 1024)
+#define MIN_CHUNKS 4
+#define MIN_CHUNK_SZ (512 * 1024)
 
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg);
 static int data_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);

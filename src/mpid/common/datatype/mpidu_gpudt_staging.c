@@ -32,7 +32,7 @@ cvars:
     - name        : MPIR_CVAR_GPUDT_MSG_CHUNK
       category    : GPUDT
       type        : int
-      default     : 1048576
+      default     : 4194304
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
@@ -49,14 +49,14 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Pieces of MPIR_CVAR_GPUDT_MSG_CHUNK bytes that a process has pinned host memory for, besides
-        up to 9 MiB for smaller ones. 0: no pinned memory, messages go through pageable memory.
+        up to 17 MiB for smaller ones. 0: no pinned memory, messages go through pageable memory.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 #define SMALL_SZ MPIDU_GPUDT_POOL_UNIT  /* bytes of a chunk for short messages */
 #define SMALL_COUNT 64
-#define MIDDLE_SZ (256 * 1024)  /* for messages that are cut into few chunks */
+#define MIDDLE_SZ (512 * 1024)  /* for messages that are cut into few chunks */
 #define MIDDLE_COUNT 32
 
 enum chunk_kind {
