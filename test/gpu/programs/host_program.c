@@ -60,6 +60,8 @@ int main(void)
     void *library;
     CUcontext ctx;
 
+    /* hwloc's OpenCL component would load the driver where it is installed */
+    setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-gl", 1);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     transfers_run();
