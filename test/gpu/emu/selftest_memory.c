@@ -210,7 +210,7 @@ static void test_vmm(void)
     CUmemAccessDesc access = { 0 };
     CUmemGenericAllocationHandle handle;
     CUdeviceptr d;
-    CUcontext ctx;
+    CUcontext ctx, owner;
     size_t granularity;
     int is_managed, device;
     char text[] = "mapped", back[sizeof(text)];
@@ -230,8 +230,14 @@ static void test_vmm(void)
 
     CHECK(type_of((void *) d, &is_managed, &device, &ctx) == CU_MEMORYTYPE_DEVICE);
     CHECK(device == 1 && ctx == NULL);
+    /* the other device has no access */
+    EXPECT(cuMemcpyHtoD(d + 8, text, sizeof(text)), CUDA_ERROR_INVALID_VALUE);
+    OK(cuDevicePrimaryCtxRetain(&owner, 1));
+    OK(cuCtxPushCurrent(owner));
     OK(cuMemcpyHtoD(d + 8, text, sizeof(text)));
     OK(cuMemcpyDtoH(back, d + granularity + 8, sizeof(text)));
+    OK(cuCtxPopCurrent(&owner));
+    OK(cuDevicePrimaryCtxRelease(1));
     CHECK(strcmp(text, back) == 0);
     CHECK(child_run(byte_read, (void *) d) == -SIGSEGV);
     OK(cuMemUnmap(d, granularity));
