@@ -53,6 +53,7 @@ static int host_works(void)
 /* The program that the child executes. */
 static int second_program(void)
 {
+    report_time_limit(60);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (gpu_open() == 0)
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
     /* before MPI is initialised, so that the child can do that */
     pid = fork();
     if (pid == 0) {
+        report_time_limit(60);
         MPI_Init(NULL, NULL);
         pid = host_works() ? 0 : 1;
         MPI_Finalize();
