@@ -4,21 +4,20 @@
  */
 
 /* Gives programs that know only host memory device buffers: preloaded, it copies each buffer of the
- * calls below to device memory, with its surroundings, makes the call there, and copies back what
- * the call has changed. So MPICH's own tests of datatypes and of messages test the engine as they
- * are. Buffers at absolute addresses stay where they are, those for which a device has too little
- * memory, and of a program that has very many all but some.
+ * calls in shadow_calls.c to device memory, with its surroundings, makes the call there, and copies
+ * back what the call has changed. So MPICH's own tests of datatypes and of messages test the engine
+ * as they are. Buffers at absolute addresses stay where they are, those for which a device has too
+ * little memory, and of a program that has very many all but some.
  *
  * SHADOW_SIDES says which buffers move: those that calls read ("send"), those that they write
  * ("recv"), or all ("both", which is the default). At exit the number of operations with device
  * buffers is appended to the file that SHADOW_COUNT names. */
 
-#include <mpi.h>
-#include <cuda_runtime_api.h>
+#include "shadow.h"
 
+#include <cuda_runtime_api.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,24 +30,6 @@ enum { READ = 1, WRITTEN = 2 };
 /* The first buffers and bytes of a process move, and then one buffer of some, so that tests that
  * repeat a call a hundred thousand times end soon; a prime, as calls come in patterns. */
 enum { ALL_OF_FIRST = 2000, ALL_OF_BYTES = 256 << 20, ONE_OF = 31 };
-
-/* A buffer and its copy in device memory. */
-struct shadow {
-    char *host;                 /* lowest byte of the buffer; NULL: there is no copy */
-    size_t sz;
-    char *mem;
-    char *before;               /* what was in it at the start; NULL: the call only reads it */
-    void *addr;                 /* stands for the address that the program gave */
-};
-
-/* A call, or a request and what it stands for. */
-struct operation {
-    struct shadow in, out;      /* a buffer that is read and written is "out" */
-    bool active;                /* started, and not yet copied back */
-    bool persistent;
-    MPI_Request request;
-    struct operation *next;
-};
 
 /* The operations that have a request, oldest first: complete ones may share a handle, and a handle
  * may be used again before the old one's waiting thread has come to take it out. */
@@ -181,9 +162,8 @@ static void shadow_free(struct shadow *s)
 
 /* ---- operations ---- */
 
-/* An operation that reads one buffer and writes another. */
-static struct operation *operation_make(const void *inbuf, MPI_Count incount, MPI_Datatype intype,
-                                        void *outbuf, MPI_Count outcount, MPI_Datatype outtype)
+struct operation *operation_make(const void *inbuf, MPI_Count incount, MPI_Datatype intype,
+                                 void *outbuf, MPI_Count outcount, MPI_Datatype outtype)
 {
     struct operation *op = allocate(sizeof(*op));
 
@@ -192,10 +172,7 @@ static struct operation *operation_make(const void *inbuf, MPI_Count incount, MP
     return op;
 }
 
-#define NO_BUFFER NULL, 0, MPI_DATATYPE_NULL
-
-/* An operation that reads and writes one buffer. */
-static struct operation *operation_make_replace(void *buf, MPI_Count count, MPI_Datatype type)
+struct operation *operation_make_replace(void *buf, MPI_Count count, MPI_Datatype type)
 {
     struct operation *op = allocate(sizeof(*op));
 
@@ -203,7 +180,7 @@ static struct operation *operation_make_replace(void *buf, MPI_Count count, MPI_
     return op;
 }
 
-static void operation_start(struct operation *op)
+void operation_start(struct operation *op)
 {
     shadow_fill(&op->in);
     shadow_fill(&op->out);
@@ -212,16 +189,14 @@ static void operation_start(struct operation *op)
         __atomic_add_fetch(&ncalls, 1, __ATOMIC_RELAXED);
 }
 
-/* Of an operation that is complete. */
-static void operation_fetch(struct operation *op)
+void operation_fetch(struct operation *op)
 {
     if (op->active)
         shadow_fetch(&op->out);
     op->active = false;
 }
 
-/* Free it; if it is under way, its device memory stays. */
-static void operation_free(struct operation *op)
+void operation_free(struct operation *op)
 {
     if (!op->active) {
         shadow_free(&op->in);
@@ -230,16 +205,14 @@ static void operation_free(struct operation *op)
     }
 }
 
-/* After a call that has done all, with the value that it returned. */
-static int operation_end(struct operation *op, int err)
+int operation_end(struct operation *op, int err)
 {
     operation_fetch(op);
     operation_free(op);
     return err;
 }
 
-/* After a call that has made a request. */
-static int operation_pending(struct operation *op, const MPI_Request * request, int err)
+int operation_pending(struct operation *op, const MPI_Request * request, int err)
 {
     if (err)
         return operation_end(op, err);
@@ -251,9 +224,7 @@ static int operation_pending(struct operation *op, const MPI_Request * request, 
     return err;
 }
 
-/* A request's operation or NULL, which is also what MPI_REQUEST_NULL has. take: it is no longer
- * pending. */
-static struct operation *operation_find(MPI_Request request, bool take)
+struct operation *operation_find(MPI_Request request, bool take)
 {
     struct operation **at = &pending, *op;
 
@@ -270,7 +241,7 @@ static struct operation *operation_find(MPI_Request request, bool take)
     return op;
 }
 
-static void requests_start(int n, const MPI_Request requests[])
+void requests_start(int n, const MPI_Request requests[])
 {
     for (int i = 0; i < n; i++) {
         struct operation *op = operation_find(requests[i], false);
@@ -280,7 +251,7 @@ static void requests_start(int n, const MPI_Request requests[])
     }
 }
 
-static MPI_Request *requests_copy(int n, const MPI_Request requests[])
+MPI_Request *requests_copy(int n, const MPI_Request requests[])
 {
     size_t sz = n > 0 ? n * sizeof(*requests) : 0;
     MPI_Request *copy = allocate(sz);
@@ -290,9 +261,7 @@ static MPI_Request *requests_copy(int n, const MPI_Request requests[])
     return copy;
 }
 
-/* The program has asked for some requests: what became MPI_REQUEST_NULL is complete. A persistent
- * one keeps its handle; one that is complete may be copied back before a call has named it. */
-static int requests_end(int n, MPI_Request * before, const MPI_Request after[], int err)
+int requests_end(int n, MPI_Request * before, const MPI_Request after[], int err)
 {
     for (int i = 0; i < n; i++) {
         struct operation *op;
@@ -310,318 +279,4 @@ static int requests_end(int n, MPI_Request * before, const MPI_Request after[], 
     }
     free(before);
     return err;
-}
-
-/* ---- packing ---- */
-
-int MPI_Pack(const void *inbuf, int incount, MPI_Datatype type, void *outbuf, int outsize,
-             int *position, MPI_Comm comm)
-{
-    struct operation *op = operation_make(inbuf, incount, type, outbuf, outsize, MPI_BYTE);
-
-    operation_start(op);
-    return operation_end(op, PMPI_Pack(op->in.addr, incount, type, op->out.addr, outsize, position,
-                                       comm));
-}
-
-int MPI_Unpack(const void *inbuf, int insize, int *position, void *outbuf, int outcount,
-               MPI_Datatype type, MPI_Comm comm)
-{
-    struct operation *op = operation_make(inbuf, insize, MPI_BYTE, outbuf, outcount, type);
-
-    operation_start(op);
-    return operation_end(op, PMPI_Unpack(op->in.addr, insize, position, op->out.addr, outcount,
-                                         type, comm));
-}
-
-int MPI_Pack_external(const char datarep[], const void *inbuf, int incount, MPI_Datatype type,
-                      void *outbuf, MPI_Aint outsize, MPI_Aint * position)
-{
-    struct operation *op = operation_make(inbuf, incount, type, outbuf, outsize, MPI_BYTE);
-
-    operation_start(op);
-    return operation_end(op, PMPI_Pack_external(datarep, op->in.addr, incount, type, op->out.addr,
-                                                outsize, position));
-}
-
-int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize,
-                        MPI_Aint * position, void *outbuf, int outcount, MPI_Datatype type)
-{
-    struct operation *op = operation_make(inbuf, insize, MPI_BYTE, outbuf, outcount, type);
-
-    operation_start(op);
-    return operation_end(op, PMPI_Unpack_external(datarep, op->in.addr, insize, position,
-                                                  op->out.addr, outcount, type));
-}
-
-/* ---- messages ----
- *
- * A macro defines a call of a kind; EACH also its variant for large counts. */
-
-#define EACH(define_, name_) define_(name_, int) define_(name_##_c, MPI_Count)
-
-#define SEND(name_, count_t)                                                                      \
-int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)    \
-{                                                                                                 \
-    struct operation *op = operation_make(buf, count, type, NO_BUFFER);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->in.addr, count, type, dest, tag, comm));                \
-}
-
-EACH(SEND, MPI_Send)
-EACH(SEND, MPI_Bsend)
-EACH(SEND, MPI_Ssend)
-EACH(SEND, MPI_Rsend)
-
-#define RECV(name_, count_t)                                                                      \
-int name_(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
-          MPI_Status * status)                                                                    \
-{                                                                                                 \
-    struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->out.addr, count, type, source, tag, comm, status));     \
-}
-
-EACH(RECV, MPI_Recv)
-
-#define MRECV(name_, count_t)                                                                     \
-int name_(void *buf, count_t count, MPI_Datatype type, MPI_Message * message,                     \
-          MPI_Status * status)                                                                    \
-{                                                                                                 \
-    struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->out.addr, count, type, message, status));               \
-}
-
-EACH(MRECV, MPI_Mrecv)
-
-#define SENDRECV(name_, count_t)                                                                  \
-int name_(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest, int sendtag,   \
-          void *recvbuf, count_t recvcount, MPI_Datatype recvtype, int source, int recvtag,       \
-          MPI_Comm comm, MPI_Status * status)                                                     \
-{                                                                                                 \
-    struct operation *op = operation_make(sendbuf, sendcount, sendtype,                           \
-                                          recvbuf, recvcount, recvtype);                          \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->in.addr, sendcount, sendtype, dest, sendtag,            \
-                                      op->out.addr, recvcount, recvtype, source, recvtag,         \
-                                      comm, status));                                             \
-}
-
-EACH(SENDRECV, MPI_Sendrecv)
-
-#define SENDRECV_REPLACE(name_, count_t)                                                          \
-int name_(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag, int source,         \
-          int recvtag, MPI_Comm comm, MPI_Status * status)                                        \
-{                                                                                                 \
-    struct operation *op = operation_make_replace(buf, count, type);                              \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->out.addr, count, type, dest, sendtag, source, recvtag,  \
-                                      comm, status));                                             \
-}
-
-EACH(SENDRECV_REPLACE, MPI_Sendrecv_replace)
-
-/* ---- messages with a request ---- */
-
-#define ISEND(name_, count_t)                                                                     \
-int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
-          MPI_Request * request)                                                                  \
-{                                                                                                 \
-    struct operation *op = operation_make(buf, count, type, NO_BUFFER);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_pending(op, request, P##name_(op->in.addr, count, type, dest, tag, comm,     \
-                                                   request));                                     \
-}
-
-EACH(ISEND, MPI_Isend)
-EACH(ISEND, MPI_Ibsend)
-EACH(ISEND, MPI_Issend)
-EACH(ISEND, MPI_Irsend)
-
-#define IRECV(name_, count_t)                                                                     \
-int name_(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
-          MPI_Request * request)                                                                  \
-{                                                                                                 \
-    struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_pending(op, request, P##name_(op->out.addr, count, type, source, tag, comm,  \
-                                                   request));                                     \
-}
-
-EACH(IRECV, MPI_Irecv)
-
-#define IMRECV(name_, count_t)                                                                    \
-int name_(void *buf, count_t count, MPI_Datatype type, MPI_Message * message,                     \
-          MPI_Request * request)                                                                  \
-{                                                                                                 \
-    struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_pending(op, request, P##name_(op->out.addr, count, type, message, request)); \
-}
-
-EACH(IMRECV, MPI_Imrecv)
-
-#define ISENDRECV(name_, count_t)                                                                 \
-int name_(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest, int sendtag,   \
-          void *recvbuf, count_t recvcount, MPI_Datatype recvtype, int source, int recvtag,       \
-          MPI_Comm comm, MPI_Request * request)                                                   \
-{                                                                                                 \
-    struct operation *op = operation_make(sendbuf, sendcount, sendtype,                           \
-                                          recvbuf, recvcount, recvtype);                          \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_pending(op, request,                                                         \
-                             P##name_(op->in.addr, sendcount, sendtype, dest, sendtag,            \
-                                      op->out.addr, recvcount, recvtype, source, recvtag,         \
-                                      comm, request));                                            \
-}
-
-EACH(ISENDRECV, MPI_Isendrecv)
-
-#define ISENDRECV_REPLACE(name_, count_t)                                                         \
-int name_(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag, int source,         \
-          int recvtag, MPI_Comm comm, MPI_Request * request)                                      \
-{                                                                                                 \
-    struct operation *op = operation_make_replace(buf, count, type);                              \
-                                                                                                  \
-    operation_start(op);                                                                          \
-    return operation_pending(op, request,                                                         \
-                             P##name_(op->out.addr, count, type, dest, sendtag, source, recvtag,  \
-                                      comm, request));                                            \
-}
-
-EACH(ISENDRECV_REPLACE, MPI_Isendrecv_replace)
-
-/* ---- persistent requests: their operation begins with MPI_Start ---- */
-
-#define SEND_INIT(name_, count_t)                                                                 \
-int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
-          MPI_Request * request)                                                                  \
-{                                                                                                 \
-    struct operation *op = operation_make(buf, count, type, NO_BUFFER);                           \
-                                                                                                  \
-    op->persistent = true;                                                                        \
-    return operation_pending(op, request, P##name_(op->in.addr, count, type, dest, tag, comm,     \
-                                                   request));                                     \
-}
-
-EACH(SEND_INIT, MPI_Send_init)
-EACH(SEND_INIT, MPI_Bsend_init)
-EACH(SEND_INIT, MPI_Ssend_init)
-EACH(SEND_INIT, MPI_Rsend_init)
-
-#define RECV_INIT(name_, count_t)                                                                 \
-int name_(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
-          MPI_Request * request)                                                                  \
-{                                                                                                 \
-    struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
-                                                                                                  \
-    op->persistent = true;                                                                        \
-    return operation_pending(op, request, P##name_(op->out.addr, count, type, source, tag, comm,  \
-                                                   request));                                     \
-}
-
-EACH(RECV_INIT, MPI_Recv_init)
-
-int MPI_Start(MPI_Request * request)
-{
-    requests_start(1, request);
-    return PMPI_Start(request);
-}
-
-int MPI_Startall(int n, MPI_Request requests[])
-{
-    requests_start(n, requests);
-    return PMPI_Startall(n, requests);
-}
-
-/* ---- what completes requests; a cancelled one must be completed, too ---- */
-
-int MPI_Wait(MPI_Request * request, MPI_Status * status)
-{
-    MPI_Request *before = requests_copy(1, request);
-
-    return requests_end(1, before, request, PMPI_Wait(request, status));
-}
-
-int MPI_Waitall(int n, MPI_Request requests[], MPI_Status statuses[])
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests, PMPI_Waitall(n, requests, statuses));
-}
-
-int MPI_Waitany(int n, MPI_Request requests[], int *index, MPI_Status * status)
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests, PMPI_Waitany(n, requests, index, status));
-}
-
-int MPI_Waitsome(int n, MPI_Request requests[], int *nindices, int indices[],
-                 MPI_Status statuses[])
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests,
-                        PMPI_Waitsome(n, requests, nindices, indices, statuses));
-}
-
-int MPI_Test(MPI_Request * request, int *flag, MPI_Status * status)
-{
-    MPI_Request *before = requests_copy(1, request);
-
-    return requests_end(1, before, request, PMPI_Test(request, flag, status));
-}
-
-int MPI_Testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests, PMPI_Testall(n, requests, flag, statuses));
-}
-
-int MPI_Testany(int n, MPI_Request requests[], int *index, int *flag, MPI_Status * status)
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests, PMPI_Testany(n, requests, index, flag, status));
-}
-
-int MPI_Testsome(int n, MPI_Request requests[], int *nindices, int indices[],
-                 MPI_Status statuses[])
-{
-    MPI_Request *before = requests_copy(n, requests);
-
-    return requests_end(n, before, requests,
-                        PMPI_Testsome(n, requests, nindices, indices, statuses));
-}
-
-/* The request stays, but the program may look at its data. */
-int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status * status)
-{
-    int err = PMPI_Request_get_status(request, flag, status);
-    struct operation *op = operation_find(request, false);
-
-    if (op && *flag)
-        operation_fetch(op);
-    return err;
-}
-
-int MPI_Request_free(MPI_Request * request)
-{
-    struct operation *op = operation_find(*request, true);
-
-    if (op)
-        operation_free(op);
-    return PMPI_Request_free(request);
 }
