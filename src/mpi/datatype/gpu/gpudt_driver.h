@@ -42,10 +42,6 @@
     F(ModuleLoadData, 2000, "cuModuleLoadData")                                     \
     F(ModuleUnload, 2000, "cuModuleUnload")                                         \
     F(ModuleGetFunction, 2000, "cuModuleGetFunction")                               \
-    F(FuncGetAttribute, 2020, "cuFuncGetAttribute")                                 \
-    F(FuncSetAttribute, 9000, "cuFuncSetAttribute")                                 \
-    F(OccupancyMaxActiveBlocksPerMultiprocessor, 6050,                              \
-      "cuOccupancyMaxActiveBlocksPerMultiprocessor")                                \
     F(LaunchKernel, 4000, "cuLaunchKernel")                                         \
     F(MemAlloc, 3020, "cuMemAlloc_v2")                                              \
     F(MemFree, 3020, "cuMemFree_v2")                                                \
@@ -54,22 +50,14 @@
     F(MemHostGetDevicePointer, 3020, "cuMemHostGetDevicePointer_v2")                \
     F(MemHostRegister, 6050, "cuMemHostRegister_v2")                                \
     F(MemHostUnregister, 4000, "cuMemHostUnregister")                               \
-    F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
     F(MemcpyAsync, 4000, "cuMemcpyAsync")                                           \
     F(MemcpyHtoDAsync, 3020, "cuMemcpyHtoDAsync_v2")                                \
-    F(MemcpyDtoHAsync, 3020, "cuMemcpyDtoHAsync_v2")                                \
-    F(MemcpyDtoDAsync, 3020, "cuMemcpyDtoDAsync_v2")                                \
-    F(MemcpyPeerAsync, 4000, "cuMemcpyPeerAsync")                                   \
     F(Memcpy2DAsync, 3020, "cuMemcpy2DAsync_v2")                                    \
-    F(Memcpy3DAsync, 3020, "cuMemcpy3DAsync_v2")                                    \
-    F(MemsetD8Async, 3020, "cuMemsetD8Async")                                       \
     F(PointerGetAttribute, 4000, "cuPointerGetAttribute")                           \
     F(PointerGetAttributes, 7000, "cuPointerGetAttributes")                         \
     F(StreamCreateWithPriority, 5050, "cuStreamCreateWithPriority")                 \
     F(StreamDestroy, 4000, "cuStreamDestroy_v2")                                    \
     F(StreamSynchronize, 2000, "cuStreamSynchronize")                               \
-    F(StreamQuery, 2000, "cuStreamQuery")                                           \
-    F(StreamWaitEvent, 3020, "cuStreamWaitEvent")                                   \
     F(EventCreate, 2000, "cuEventCreate")                                           \
     F(EventDestroy, 4000, "cuEventDestroy_v2")                                      \
     F(EventRecord, 2000, "cuEventRecord")                                           \
@@ -78,12 +66,7 @@
 
 /* May be NULL in the table: look before you call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
-    F(CtxGetId, 12000, "cuCtxGetId")                                                \
-    F(MemAllocAsync, 11020, "cuMemAllocAsync")                                      \
-    F(MemFreeAsync, 11020, "cuMemFreeAsync")                                        \
-    F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
-    F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \
-    F(IpcCloseMemHandle, 4010, "cuIpcCloseMemHandle")
+    F(CtxGetId, 12000, "cuCtxGetId")
 
 /* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
  * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */

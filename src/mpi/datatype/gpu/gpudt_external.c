@@ -15,7 +15,8 @@ struct image {
     char *addr;
 };
 
-static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool * answer);
+static int sides_ask(const void *user, MPI_Aint count, MPI_Datatype datatype, bool * user_is_gpu,
+                     const void *packed, bool * packed_is_gpu);
 static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatype);
 static int packed_alloc(MPI_Aint count, MPI_Datatype datatype, char **packed, MPI_Aint * size);
 
@@ -30,17 +31,12 @@ int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype d
 
     MPIR_FUNC_ENTER;
 
-    *handled = false;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        goto fn_exit;
-    mpi_errno = is_gpu(inbuf, incount, datatype, &user_is_gpu);
+    mpi_errno = sides_ask(inbuf, incount, datatype, &user_is_gpu, outbuf, &packed_is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = is_gpu(outbuf, 1, MPI_BYTE, &packed_is_gpu);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!user_is_gpu && !packed_is_gpu)
+    *handled = user_is_gpu || packed_is_gpu;
+    if (!*handled)
         goto fn_exit;
 
-    *handled = true;
     if (user_is_gpu) {
         mpi_errno = image_alloc(&user, incount, datatype);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -81,17 +77,12 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
 
     MPIR_FUNC_ENTER;
 
-    *handled = false;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        goto fn_exit;
-    mpi_errno = is_gpu(outbuf, outcount, datatype, &user_is_gpu);
+    mpi_errno = sides_ask(outbuf, outcount, datatype, &user_is_gpu, inbuf, &packed_is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = is_gpu(inbuf, 1, MPI_BYTE, &packed_is_gpu);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!user_is_gpu && !packed_is_gpu)
+    *handled = user_is_gpu || packed_is_gpu;
+    if (!*handled)
         goto fn_exit;
 
-    *handled = true;
     if (packed_is_gpu) {
         mpi_errno = packed_alloc(outcount, datatype, &packed, &size);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -140,6 +131,26 @@ static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool 
     mpi_errno = MPIR_Gpudt_query_ptr((const char *) addr + true_lb, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *answer = ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether the user's buffer and the packed one are for the GPU to move. */
+static int sides_ask(const void *user, MPI_Aint count, MPI_Datatype datatype, bool * user_is_gpu,
+                     const void *packed, bool * packed_is_gpu)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *user_is_gpu = *packed_is_gpu = false;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+    mpi_errno = is_gpu(user, count, datatype, user_is_gpu);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = is_gpu(packed, 1, MPI_BYTE, packed_is_gpu);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -104,6 +104,13 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
  * The engine's context is current. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);
 
+/* Whether memory of a device has access rights of its own, as pools and mapped ranges have, unlike
+ * allocations: it may be that no other device can access it, not even for a copy by the driver. */
+static inline bool MPII_Gpudt_is_private(const MPIR_Gpudt_ptr_t * ptr)
+{
+    return ptr->mem == MPIR_GPUDT_MEM__DEVICE && ptr->ctx == NULL;
+}
+
 /* ---- kernels (gpudt_module.c) ---- */
 
 /* The function of a kernel, loading the image at first use. The engine's context is current.

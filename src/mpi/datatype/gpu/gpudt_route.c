@@ -92,20 +92,13 @@ static enum MPII_Gpudt_method_e gpu_method(const struct MPII_Gpudt_side *side)
     return side->is_mixed ? MPII_GPUDT_METHOD__ROWS : MPII_GPUDT_METHOD__KERNEL;
 }
 
-/* Whether memory of a device has access rights of its own, as pools and mapped ranges have: it may
- * be that no other device can access it, not even for a copy by the driver. */
-static bool is_private(const MPIR_Gpudt_ptr_t * ptr)
-{
-    return ptr->mem == MPIR_GPUDT_MEM__DEVICE && ptr->ctx == NULL;
-}
-
 /* Device memory rather than managed, which can be moved from anywhere; a datatype rather than
  * contiguous data, which the driver can move; what other devices may not access. */
 static int lead_rank(const struct MPII_Gpudt_side *side)
 {
     switch (side->ptr.mem) {
         case MPIR_GPUDT_MEM__DEVICE:
-            return side->type ? 5 : is_private(&side->ptr) ? 4 : 3;
+            return side->type ? 5 : MPII_Gpudt_is_private(&side->ptr) ? 4 : 3;
         case MPIR_GPUDT_MEM__MANAGED:
             return side->type ? 2 : 1;
         default:
@@ -157,7 +150,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     op->is_direct = false;
-    if (!lead->type && !other->type && !(other_engine && is_private(&other->ptr))) {
+    if (!lead->type && !other->type && !(other_engine && MPII_Gpudt_is_private(&other->ptr))) {
         direct_set(&r, MPII_GPUDT_METHOD__COPY);
     } else if (lead->is_mixed || other->is_mixed) {
         MPII_GPUDT_COUNT(fallbacks_mixed, 1);
@@ -240,7 +233,7 @@ static void route_to_other_gpu(struct route *r, MPII_Gpudt_engine_t * other_engi
     } else {
         /* The driver copies from the work area wherever that is */
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY,
-                 is_private(&other->ptr) ? other_engine : r->op->engine);
+                 MPII_Gpudt_is_private(&other->ptr) ? other_engine : r->op->engine);
     }
 }
 

@@ -85,27 +85,18 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
     goto fn_exit;
 }
 
-/* Copy what the engine's device may not access (pools and mapped ranges of another) in a context of
- * the GPU that it belongs to, and wait. */
-static int block_copy_by_owner(MPII_Gpudt_engine_t * engine, char *to, const char *from,
-                               int64_t size)
+/* Copy in a context of the GPU that an address belongs to, and wait. */
+static int block_copy_by_owner(MPII_Gpudt_engine_t * engine, const MPIR_Gpudt_ptr_t * owner, char *to,
+                               const char *from, int64_t size)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    MPIR_Gpudt_ptr_t source, owner;
     MPII_Gpudt_engine_t *other;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
-    mpi_errno = MPIR_Gpudt_query_ptr(from, &source);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Gpudt_query_ptr(to, &owner);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (owner.mem != MPIR_GPUDT_MEM__DEVICE || owner.ctx || owner.device == engine->device)
-        owner = source;
-
     /* What the copies before this one wrote may be what it reads */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
-    mpi_errno = MPII_Gpudt_engine_enter(drv, owner.device, owner.ctx, &other, &entered);
+    mpi_errno = MPII_Gpudt_engine_enter(drv, owner->device, owner->ctx, &other, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size, other->stream),
                      mpi_errno);
@@ -120,16 +111,22 @@ static int block_copy_by_owner(MPII_Gpudt_engine_t * engine, char *to, const cha
 
 static int block_copy(MPII_Gpudt_engine_t * engine, char *to, const char *from, int64_t size)
 {
-    int mpi_errno = MPI_SUCCESS;
+    const char *ends[] = { to, from };
+    MPIR_Gpudt_ptr_t ptr;
     CUresult res;
 
     MPII_GPUDT_COUNT(copies, 1);
     res = engine->drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size, engine->stream);
-    if (res == CUDA_ERROR_INVALID_VALUE)
-        mpi_errno = block_copy_by_owner(engine, to, from, size);
-    else if (res != CUDA_SUCCESS)
-        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuMemcpyAsync", __func__, __LINE__);
-    return mpi_errno;
+    if (likely(res == CUDA_SUCCESS))
+        return MPI_SUCCESS;
+
+    /* Only the refusal tells that another device's memory cannot be accessed */
+    for (int i = 0; i < 2 && res == CUDA_ERROR_INVALID_VALUE; i++) {
+        if (MPIR_Gpudt_query_ptr(ends[i], &ptr) == MPI_SUCCESS && MPII_Gpudt_is_private(&ptr) &&
+            ptr.device != engine->device)
+            return block_copy_by_owner(engine, &ptr, to, from, size);
+    }
+    return MPII_Gpudt_driver_error(engine->drv, res, "cuMemcpyAsync", __func__, __LINE__);
 }
 
 static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride)

@@ -350,6 +350,18 @@ static int contents_create(struct MPII_Gpudt_builder *b, MPIR_Datatype * dtp, in
     goto fn_exit;
 }
 
+int MPII_Gpudt_raw_add_child(struct MPII_Gpudt_builder *b, int record, MPI_Datatype datatype,
+                             int64_t nchildren)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int child;
+
+    mpi_errno = MPII_Gpudt_raw_type(b, datatype, &child);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPII_Gpudt_raw_set_child(b->raw, record, child, nchildren);
+    return mpi_errno;
+}
+
 static int block_create(struct MPII_Gpudt_builder *b, int64_t size, int *record)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -370,7 +382,6 @@ static int contig_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
                          int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    int child;
     int64_t count = c->large ? c->counts[0] : c->ints[0];
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__CONTIG, record);
@@ -378,9 +389,7 @@ static int contig_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
     MPII_Gpudt_raw_at(b->raw, *record)->count = count;
     MPIR_Datatype_get_extent_macro(c->types[0], MPII_Gpudt_raw_at(b->raw, *record)->extent);
 
-    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, count);
+    mpi_errno = MPII_Gpudt_raw_add_child(b, *record, c->types[0], count);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -393,7 +402,6 @@ static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
                          int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    int child;
     int64_t count, blocklength, stride, nchildren;
     struct MPII_Gpudt_raw_record *rec;
 
@@ -418,9 +426,7 @@ static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
     }
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count, blocklength, &nchildren), mpi_errno);
 
-    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    mpi_errno = MPII_Gpudt_raw_add_child(b, *record, c->types[0], nchildren);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -70,6 +70,10 @@ int MPII_Gpudt_raw_type(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int
  *   nchildren  (IN)  children in the whole node */
 int MPII_Gpudt_raw_set_child(struct MPII_Gpudt_raw *raw, int record, int child, int64_t nchildren);
 
+/* Serialize a type and make it the only child of a record, which has nchildren of it. */
+int MPII_Gpudt_raw_add_child(struct MPII_Gpudt_builder *b, int record, MPI_Datatype datatype,
+                             int64_t nchildren);
+
 /* Primitives in the node of a record. */
 int64_t MPII_Gpudt_raw_elements(const struct MPII_Gpudt_raw_record *rec);
 

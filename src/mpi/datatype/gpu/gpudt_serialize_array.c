@@ -13,7 +13,6 @@ int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpud
                             int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    int child;
     int ndims = c->ints[0];
     int order = c->large ? c->ints[1] : c->ints[1 + 3 * ndims];
     int64_t nchildren = 1;
@@ -46,9 +45,7 @@ int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpud
                                 mpi_errno);
     }
 
-    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    mpi_errno = MPII_Gpudt_raw_add_child(b, *record, c->types[0], nchildren);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

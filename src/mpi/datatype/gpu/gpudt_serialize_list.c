@@ -60,7 +60,6 @@ int MPII_Gpudt_raw_blkindexed(struct MPII_Gpudt_builder *b, const struct MPII_Gp
                               int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    int child;
     int64_t n, blocklength, nchildren, extent, lookaside;
     struct MPII_Gpudt_numbers displs = { NULL, NULL };
     struct MPII_Gpudt_raw_record *rec;
@@ -91,9 +90,7 @@ int MPII_Gpudt_raw_blkindexed(struct MPII_Gpudt_builder *b, const struct MPII_Gp
     }
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(n, blocklength, &nchildren), mpi_errno);
 
-    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    mpi_errno = MPII_Gpudt_raw_add_child(b, *record, c->types[0], nchildren);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -106,7 +103,6 @@ int MPII_Gpudt_raw_indexed(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt
                            int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    int child;
     int64_t n, nchildren, extent, lookaside;
     int64_t *prefix;
     struct MPII_Gpudt_numbers lengths = { NULL, NULL }, displs = { NULL, NULL };
@@ -141,9 +137,7 @@ int MPII_Gpudt_raw_indexed(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     nchildren = prefix[n];
 
-    mpi_errno = MPII_Gpudt_raw_type(b, c->types[0], &child);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_raw_set_child(b->raw, *record, child, nchildren);
+    mpi_errno = MPII_Gpudt_raw_add_child(b, *record, c->types[0], nchildren);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

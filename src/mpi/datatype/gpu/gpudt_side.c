@@ -160,9 +160,8 @@ bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * o
                 side->place = MPII_GPUDT_PLACE__DEVICE;
                 return true;
             }
-            /* Pools and mapped ranges have access rights of their own, unlike allocations */
             side->place = MPII_GPUDT_PLACE__PEER;
-            return ptr->ctx != NULL && MPII_Gpudt_engine_peer(engine, other);
+            return !MPII_Gpudt_is_private(ptr) && MPII_Gpudt_engine_peer(engine, other);
         case MPIR_GPUDT_MEM__PINNED:
             side->place = MPII_GPUDT_PLACE__HOST;
             return host_is_mapped(engine, side);
