@@ -21,8 +21,8 @@
  *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
  */
 
+#include "example_mpi.h"
 #include "halo3d_value.h"
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,49 +95,19 @@ static void block_init(const struct options *opt, struct block *block, MPI_Comm 
     }
 }
 
-/* What no rank can go on from, after it said what it was. */
-static void must(int result)
+/* The functions of the memory that all ranks use, NULL if it is not to be had. Collective. */
+static const struct memory *memory_take(const struct options *opt, MPI_Comm comm)
 {
-    if (result != 0)
-        MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
-}
-
-/* The kind of memory that all ranks use, NULL if it is not to be had. Each rank takes one of its
- * node's GPUs, which the ranks of the node share if there are fewer. Collective. */
-static const struct memory *memory_choose(const struct options *opt, MPI_Comm comm)
-{
+    switch (memory_choose("halo3d", opt->memory, comm)) {
+        case MEMORY__HOST:
+            return &host_memory;
 #ifdef WITH_GPU
-    const char *why;
-    int rank, on_node, count, fewest;
-    MPI_Comm node;
-
-    if (opt->memory == MEMORY__HOST)
-        return &host_memory;
-    count = gpu_count(&why);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Allreduce(&count, &fewest, 1, MPI_INT, MPI_MIN, comm);
-    if (fewest > 0) {
-        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-        MPI_Comm_rank(node, &on_node);
-        MPI_Comm_free(&node);
-        must(gpu_use(on_node % count));
-        return &gpu_memory;
-    }
-    if (opt->memory == MEMORY__ANY)
-        return &host_memory;
-    if (count == 0)
-        fprintf(stderr, "halo3d: --memory gpu: rank %d has no GPU: %s\n", rank, why);
-    return NULL;
-#else
-    int rank;
-
-    if (opt->memory != MEMORY__GPU)
-        return &host_memory;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0)
-        fprintf(stderr, "halo3d: --memory gpu: this program was built without halo3d_gpu.cu\n");
-    return NULL;
+        case MEMORY__GPU:
+            return &gpu_memory;
 #endif
+        default:
+            return NULL;
+    }
 }
 
 /* Finds the neighbours on the grid and makes the types of all sides. */
@@ -309,7 +279,7 @@ static int job_run(const struct options *opt)
 
     block_init(opt, &block, &comm, grid);
     MPI_Comm_rank(comm, &rank);
-    memory = memory_choose(opt, comm);
+    memory = memory_take(opt, comm);
     if (!memory) {
         MPI_Comm_free(&comm);
         return status;

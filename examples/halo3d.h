@@ -14,15 +14,12 @@
 #ifndef HALO3D_H_INCLUDED
 #define HALO3D_H_INCLUDED
 
+#include "example.h"
 #include <stddef.h>
 
 #define N_DIMS 3
 #define GUARD_COUNT 512         /* doubles before and after the array that nothing may change */
 #define MAX_REPORTED 10
-
-enum { EXIT__GOOD = 0, EXIT__WRONG_VALUES = 1, EXIT__CANNOT_RUN = 2 };
-
-enum { MEMORY__ANY, MEMORY__HOST, MEMORY__GPU };
 
 enum { CORRUPT__NONE, CORRUPT__HALO, CORRUPT__INTERIOR, CORRUPT__GUARD };
 
@@ -97,12 +94,6 @@ size_t corrupt_place(const struct block *block, int corrupt);
 
 #ifdef WITH_GPU
 extern const struct memory gpu_memory;
-
-/* How many GPUs this process sees; 0 if there is none or no driver, why (OUT) says which. */
-int gpu_count(const char **why);
-
-/* Makes this process use a GPU, by its number from 0. Returns 0, or -1 after saying why not. */
-int gpu_use(int number);
 #endif
 
 #ifdef __cplusplus

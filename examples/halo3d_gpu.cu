@@ -9,6 +9,8 @@
  * must not know of MPI.
  */
 
+#define PROGRAM "halo3d"
+#include "example_gpu.cuh"
 #include "halo3d_value.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -21,16 +23,6 @@
 
 #define THREADS 256
 #define MAX_BLOCKS 4096         /* of threads; further values are each thread's next ones */
-
-/* Makes a call; if it fails, says so with the runtime's words and leaves the function with -1. */
-#define CUDA_TRY(call_)                                                                 \
-    do {                                                                                \
-        cudaError_t error_ = (call_);                                                   \
-        if (error_ != cudaSuccess) {                                                    \
-            fprintf(stderr, "halo3d: %s: %s\n", #call_, cudaGetErrorString(error_));    \
-            return -1;                                                                  \
-        }                                                                               \
-    } while (0)
 
 /* What the field holds at where, counted from the array's first value, before an exchange or after
  * it. */
@@ -166,18 +158,3 @@ static int gpu_check(const struct block *block, const double *field, int pass,
 const struct memory gpu_memory = {
     "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_corrupt, gpu_check
 };
-
-int gpu_count(const char **why)
-{
-    int count = 0;
-    cudaError_t error = cudaGetDeviceCount(&count);
-
-    *why = cudaGetErrorString(error);
-    return error == cudaSuccess ? count : 0;
-}
-
-int gpu_use(int number)
-{
-    CUDA_TRY(cudaSetDevice(number));
-    return 0;
-}

@@ -18,6 +18,7 @@
  *       himeno_options.c himeno_gpu.o -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
  */
 
+#include "example_mpi.h"
 #include "himeno_exchange.h"
 #include <math.h>
 #include <stdio.h>
@@ -28,49 +29,19 @@
 /* residuals are sums in another order; their relative difference is at most this */
 #define RESIDUAL_TOLERANCE 1e-10
 
-/* What no rank can go on from, after it said what it was. */
-static void must(int result)
+/* The functions of the memory that all ranks use, NULL if it is not to be had. Collective. */
+static const struct memory *memory_take(const struct options *opt, MPI_Comm comm)
 {
-    if (result != 0)
-        MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
-}
-
-/* The kind of memory that all ranks use, NULL if it is not to be had. Each rank takes one of its
- * node's GPUs, which the ranks of the node share if there are fewer. Collective. */
-static const struct memory *memory_choose(const struct options *opt, MPI_Comm comm)
-{
+    switch (memory_choose("himeno", opt->memory, comm)) {
+        case MEMORY__HOST:
+            return &host_memory;
 #ifdef WITH_GPU
-    const char *why;
-    int rank, on_node, count, fewest;
-    MPI_Comm node;
-
-    if (opt->memory == MEMORY__HOST)
-        return &host_memory;
-    count = gpu_count(&why);
-    MPI_Comm_rank(comm, &rank);
-    MPI_Allreduce(&count, &fewest, 1, MPI_INT, MPI_MIN, comm);
-    if (fewest > 0) {
-        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-        MPI_Comm_rank(node, &on_node);
-        MPI_Comm_free(&node);
-        must(gpu_use(on_node % count));
-        return &gpu_memory;
-    }
-    if (opt->memory == MEMORY__ANY)
-        return &host_memory;
-    if (count == 0)
-        fprintf(stderr, "himeno: --memory gpu: rank %d has no GPU: %s\n", rank, why);
-    return NULL;
-#else
-    int rank;
-
-    if (opt->memory != MEMORY__GPU)
-        return &host_memory;
-    MPI_Comm_rank(comm, &rank);
-    if (rank == 0)
-        fprintf(stderr, "himeno: --memory gpu: this program was built without himeno_gpu.cu\n");
-    return NULL;
+        case MEMORY__GPU:
+            return &gpu_memory;
 #endif
+        default:
+            return NULL;
+    }
 }
 
 /* Runs iterations from what the arrays hold; ex is NULL for a part without neighbours. Returns the
@@ -326,7 +297,7 @@ static int job_run(const struct options *opt)
     MPI_Comm_rank(comm, &rank);
     MPI_Cart_coords(comm, rank, N_CUT, place);
     part_init(opt, job.grid_of_ranks, place, &job.part);
-    job.memory = memory_choose(opt, comm);
+    job.memory = memory_take(opt, comm);
     if (job.memory) {
         must(job.memory->alloc(&job.part, most, &job.grid));
         job.residuals = malloc((size_t) most * sizeof(double));

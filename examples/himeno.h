@@ -15,6 +15,7 @@
 #ifndef HIMENO_H_INCLUDED
 #define HIMENO_H_INCLUDED
 
+#include "example.h"
 #include <stddef.h>
 
 #define N_DIMS 3
@@ -25,10 +26,6 @@
 #ifndef GPU_POINTER
 #define GPU_POINTER(type_) type_ *
 #endif
-
-enum { EXIT__GOOD = 0, EXIT__WRONG_VALUES = 1, EXIT__CANNOT_RUN = 2 };
-
-enum { MEMORY__ANY, MEMORY__HOST, MEMORY__GPU };
 
 /* Only ints, because rank 0 sends it to the others as such. */
 struct options {
@@ -105,12 +102,6 @@ extern const struct memory host_memory;
 
 #ifdef WITH_GPU
 extern const struct memory gpu_memory;
-
-/* How many GPUs this process sees; 0 if there is none or no driver, why (OUT) says which. */
-int gpu_count(const char **why);
-
-/* Makes this process use a GPU, by its number from 0. Returns 0, or -1 after saying why not. */
-int gpu_use(int number);
 #endif
 
 #ifdef __cplusplus

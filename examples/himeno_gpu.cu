@@ -8,6 +8,8 @@
  * column of points in i, neighbouring threads are neighbours in k. It must not know of MPI.
  */
 
+#define PROGRAM "himeno"
+#include "example_gpu.cuh"
 #include "himeno_point.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -17,16 +19,6 @@
 #define THREADS_J 4
 #define THREADS (THREADS_K * THREADS_J)
 #define PIECES_I 16             /* a column is divided among so many threads, for enough of them */
-
-/* Makes a call; if it fails, says so with the runtime's words and leaves the function with -1. */
-#define CUDA_TRY(call_)                                                                 \
-    do {                                                                                \
-        cudaError_t error_ = (call_);                                                   \
-        if (error_ != cudaSuccess) {                                                    \
-            fprintf(stderr, "himeno: %s: %s\n", #call_, cudaGetErrorString(error_));    \
-            return -1;                                                                  \
-        }                                                                               \
-    } while (0)
 
 extern "C" __global__ void himeno_fill(struct part part, struct grid grid, int values)
 {
@@ -178,18 +170,3 @@ static int gpu_corrupt(const struct part *part, const struct grid *grid)
 const struct memory gpu_memory = {
     "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_step, gpu_residuals, gpu_pressure, gpu_corrupt
 };
-
-int gpu_count(const char **why)
-{
-    int count = 0;
-    cudaError_t error = cudaGetDeviceCount(&count);
-
-    *why = cudaGetErrorString(error);
-    return error == cudaSuccess ? count : 0;
-}
-
-int gpu_use(int number)
-{
-    CUDA_TRY(cudaSetDevice(number));
-    return 0;
-}

@@ -1,0 +1,62 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/*
+ * What the examples have in common and MPI is needed for: where the ranks' memory is, and how a rank
+ * ends that cannot go on.
+ */
+
+#ifndef EXAMPLE_MPI_H_INCLUDED
+#define EXAMPLE_MPI_H_INCLUDED
+
+#include "example.h"
+#include <mpi.h>
+#include <stdio.h>
+
+/* What no rank can go on from, after it said what it was. */
+static inline void must(int result)
+{
+    if (result != 0)
+        MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
+}
+
+/* The kind of memory that all ranks use: MEMORY__HOST, or MEMORY__GPU with a GPU made this rank's
+ * own. Each rank takes one of its node's GPUs, which the ranks of the node share if there are fewer.
+ * Collective.
+ *   program  (IN)  begins what is printed
+ *   wanted   (IN)  a MEMORY__ value
+ * Returns MEMORY__ANY, after saying why, if that kind is not to be had. */
+static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
+{
+    int rank;
+
+    if (wanted == MEMORY__HOST)
+        return MEMORY__HOST;
+    MPI_Comm_rank(comm, &rank);
+#ifdef WITH_GPU
+    const char *why;
+    int on_node, count, fewest;
+    MPI_Comm node;
+
+    count = gpu_count(&why);
+    MPI_Allreduce(&count, &fewest, 1, MPI_INT, MPI_MIN, comm);
+    if (fewest > 0) {
+        MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+        MPI_Comm_rank(node, &on_node);
+        MPI_Comm_free(&node);
+        must(gpu_use(on_node % count));
+        return MEMORY__GPU;
+    }
+    if (wanted == MEMORY__GPU && count == 0)
+        fprintf(stderr, "%s: --memory gpu: rank %d has no GPU: %s\n", program, rank, why);
+#else
+    if (wanted == MEMORY__GPU && rank == 0)
+        fprintf(stderr, "%s: --memory gpu: this program was built without %s_gpu.cu\n", program,
+                program);
+#endif
+    return wanted == MEMORY__GPU ? MEMORY__ANY : MEMORY__HOST;
+}
+
+#endif /* EXAMPLE_MPI_H_INCLUDED */
