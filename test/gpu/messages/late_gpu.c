@@ -31,7 +31,9 @@ static void rounds(void)
         report_fail("messages in host memory took %.1f s while a GPU was late", seconds);
 }
 
-static void message(enum mem_kind from, enum mem_kind to, int n, const char *text)
+enum when { POSTED, UNEXPECTED };
+
+static void message(enum mem_kind from, enum mem_kind to, int n, enum when when, const char *text)
 {
     int before = report_failures, flag = 0;
     double begin;
@@ -43,13 +45,19 @@ static void message(enum mem_kind from, enum mem_kind to, int n, const char *tex
         side_fill(&s, n);
     else
         side_clear(&s, n);
-    /* The receive is posted first: one that finds its short message there unpacks it at once */
-    if (rank == 1)
+    if (rank == 1 && when == POSTED)
         CHECK_MPI(MPI_Irecv(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
     MPI_Barrier(MPI_COMM_WORLD);
     begin = MPI_Wtime();
     if (rank == 0)
         CHECK_MPI(MPI_Isend(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
+    if (when == UNEXPECTED) {
+        /* What is sent after the message comes after it */
+        CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        begin = MPI_Wtime();
+        if (rank == 1)
+            CHECK_MPI(MPI_Irecv(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
+    }
     rounds();
     CHECK_MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
     if (rank == 1 && flag && MPI_Wtime() - begin < GPU_SECONDS)
@@ -63,6 +71,31 @@ static void message(enum mem_kind from, enum mem_kind to, int n, const char *tex
         fprintf(stderr, "... %s\n", text);
 }
 
+/* A blocking receive that finds its message there; another thread's messages would pass. */
+static void message_received(void)
+{
+    struct side s;
+    MPI_Status status;
+    int count;
+
+    side_make(&s, rank == 0 ? MEM__PAGEABLE : MEM__DEVICE, MPI_INT, 1000, 0);
+    if (rank == 0) {
+        side_fill(&s, 1000);
+        CHECK_MPI(MPI_Send(s.buf, 1000, MPI_INT, other, 3, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+    } else {
+        side_clear(&s, 1000);
+        CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Recv(s.buf, 1000, MPI_INT, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, &status));
+        CHECK_MPI(MPI_Get_count(&status, MPI_INT, &count));
+        if (count != 1000 || status.MPI_SOURCE != other)
+            report_fail("%d ints from %d received, not 1000 from %d", count, status.MPI_SOURCE,
+                        other);
+        side_check(&s, "a buffer received", 1000, s.size);
+    }
+    side_free(&s);
+}
+
 int main(int argc, char **argv)
 {
     report_time_limit(200);
@@ -74,11 +107,15 @@ int main(int argc, char **argv)
         return 1;
     gpu_set_current(0);
 
-    message(MEM__DEVICE, MEM__DEVICE, 100000, "long, GPU to GPU");
-    message(MEM__PAGEABLE, MEM__DEVICE, 100000, "long, host to GPU");
-    message(MEM__DEVICE, MEM__PAGEABLE, 100000, "long, GPU to host");
-    message(MEM__PAGEABLE, MEM__DEVICE, 1000, "eager, host to GPU");
-    message(MEM__PAGEABLE, MEM__DEVICE, 2, "very short, host to GPU");
+    message(MEM__DEVICE, MEM__DEVICE, 100000, POSTED, "long, GPU to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 100000, POSTED, "long, host to GPU");
+    message(MEM__DEVICE, MEM__PAGEABLE, 100000, POSTED, "long, GPU to host");
+    message(MEM__PAGEABLE, MEM__DEVICE, 1000, POSTED, "eager, host to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 2, POSTED, "very short, host to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 1000, UNEXPECTED, "eager and unexpected, host to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 2, UNEXPECTED, "very short and unexpected, host to GPU");
+    message(MEM__PAGEABLE, MEM__DEVICE, 100000, UNEXPECTED, "long and unexpected, host to GPU");
+    message_received();
     MPI_Finalize();
     return report_done();
 }

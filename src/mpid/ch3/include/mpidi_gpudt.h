@@ -69,10 +69,11 @@ static inline bool MPIDI_Gpudt_takes_eager(const MPIR_Request * rreq)
 int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
                               int *complete);
 
-/* Unpack an unexpected message that has arrived completely, if its buffer is on a GPU. Failures
- * are reported in the request's status.
+/* Unpack an unexpected message that has arrived completely, if its buffer is on a GPU. The request
+ * may be incomplete, again, until the GPU is done; rreq->dev.tmpbuf is not needed for that. Failures
+ * are reported in its status.
  *   unpack_sz  (IN)  bytes of rreq->dev.tmpbuf to unpack, more than 0
- * Returns whether it was. */
+ * Returns whether it was on a GPU. */
 bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz);
 
 /* Whether a rendezvous message for a matched request is for MPIDI_Gpudt_recv_rndv: one of the two

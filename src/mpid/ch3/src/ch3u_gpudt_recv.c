@@ -437,16 +437,26 @@ static void eager_advance(struct MPIDI_Gpudt_msg *msg)
 
 bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
 {
-    int mpi_errno;
+    int mpi_errno, complete;
+    intptr_t buflen = rreq->dev.recv_data_sz;
     MPI_Aint actual;
 
     if (!MPIDI_Gpudt_is_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype))
         return false;
 
-    mpi_errno = MPIR_Typerep_unpack(rreq->dev.tmpbuf, unpack_sz, rreq->dev.user_buf,
-                                    rreq->dev.user_count, rreq->dev.datatype, 0, &actual);
-    if (mpi_errno == MPI_SUCCESS && actual != unpack_sz)
-        MPIR_ERR_SET(mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
+    if (rreq->status.MPI_ERROR == MPI_SUCCESS && unpack_sz <= MPIDU_gpudt_chunk_max()) {
+        /* Where all had arrived before, the device's reference to the request is gone */
+        bool was_complete = MPIR_Request_is_complete(rreq);
+        if (was_complete)
+            MPIR_Request_add_ref(rreq);
+        mpi_errno = MPIDI_Gpudt_receive_eager(rreq, rreq->dev.tmpbuf, &buflen, &complete);
+        if (mpi_errno && was_complete)
+            MPIR_Request_free(rreq);
+    } else {
+        /* The call may end with the error that it is too long, so the buffer has to be done, too */
+        mpi_errno = MPIR_Typerep_unpack(rreq->dev.tmpbuf, unpack_sz, rreq->dev.user_buf,
+                                        rreq->dev.user_count, rreq->dev.datatype, 0, &actual);
+    }
     if (mpi_errno)
         rreq->status.MPI_ERROR = mpi_errno;
     return true;
