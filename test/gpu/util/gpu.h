@@ -22,6 +22,7 @@
     F(DeviceGetCount, 2000, 2000)                                               \
     F(DeviceGet, 2000, 2000)                                                    \
     F(DeviceGetName, 2000, 2000)                                                \
+    F(DeviceGetPCIBusId, 4010, 4010)                                            \
     F(DevicePrimaryCtxRetain, 7000, 7000)                                       \
     F(DevicePrimaryCtxRelease, 11000, 11000)                                    \
     F(DevicePrimaryCtxReset, 11000, 11000)                                      \

@@ -21,6 +21,8 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt_raw.h         \
     src/mpi/datatype/gpu/gpudt_record.h      \
     src/mpi/datatype/gpu/gpudt_serialize.h   \
+    src/mpi/datatype/gpu/gpudt_topo.h        \
+    src/mpi/datatype/gpu/gpudt_topo_impl.h   \
     src/mpi/datatype/gpu/gpudt_tuning.h      \
     src/mpi/datatype/gpu/gpudt_type.h
 

@@ -7,53 +7,22 @@
 
 #include "gpudt_internal.h"
 #include "gpudt_host.h"
-
-#include <sys/syscall.h>
-#include <unistd.h>
-
-/* As in the kernel's linux/mempolicy.h, which not every system has */
-#define MPOL_PREFERRED 1
-#define MPOL_MF_MOVE 2
+#include "gpudt_topo.h"
 
 bool MPIR_Gpudt_is_present(void)
 {
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
 }
 
-/* The NUMA node next to a GPU; -1 if there is only one or none is known. */
-static int numa_node(const MPII_Gpudt_driver_t * drv, int device)
-{
-    char path[96] = "/sys/bus/pci/devices/", *id = path + strlen(path);
-    int node = -1;
-    CUdevice dev;
-    FILE *file;
-
-    if (drv->cuDeviceGet(&dev, device) != CUDA_SUCCESS ||
-        drv->cuDeviceGetPCIBusId(id, 16, dev) != CUDA_SUCCESS)
-        return -1;
-    for (char *at = id; *at; at++)
-        *at = tolower((unsigned char) *at);
-    strcat(path, "/numa_node");
-    file = fopen(path, "r");
-    if (file) {
-        if (fscanf(file, "%d", &node) != 1)
-            node = -1;
-        fclose(file);
-    }
-    return node;
-}
-
-/* Have memory on the node next to a GPU, as far as there is room. */
+/* Have memory on the NUMA node next to a GPU. */
 static void place(const MPII_Gpudt_driver_t * drv, int device, void *mem, size_t sz)
 {
-    int node = numa_node(drv, device);
-    unsigned long mask[16] = { 0 };
-    int bits = 8 * (int) sizeof(mask[0]);
+    char busid[16];
+    CUdevice dev;
 
-    if (node < 0 || node >= bits * 16)
-        return;
-    mask[node / bits] |= 1ul << node % bits;
-    syscall(SYS_mbind, mem, sz, MPOL_PREFERRED, mask, (unsigned long) bits * 16, MPOL_MF_MOVE);
+    if (drv->cuDeviceGet(&dev, device) == CUDA_SUCCESS &&
+        drv->cuDeviceGetPCIBusId(busid, sizeof(busid), dev) == CUDA_SUCCESS)
+        MPIR_Gpudt_place_near_pci(busid, mem, sz);
 }
 
 /* Run one of the two calls in a context; the address is what tells which. */
