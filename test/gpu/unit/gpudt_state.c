@@ -44,8 +44,6 @@ static void test_references(void)
     struct MPII_Gpudt_type *a, *b;
     struct MPII_Gpudt_upload upload = { 7 };
 
-    MPIR_Gpudt_type_commit(t);
-    UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(t)) != NULL);
     UNIT_CHECK(MPII_Gpudt_type_get(t, &a) == MPI_SUCCESS);
     UNIT_CHECK(MPII_Gpudt_type_get(t, &b) == MPI_SUCCESS);
     UNIT_CHECK(a == b && a == *MPII_Gpudt_type_slot(object_of(t)));
@@ -79,6 +77,24 @@ static void test_references(void)
     UNIT_CHECK(a->serial.size == 6 && a->serial.extent == 8);
     MPII_Gpudt_type_release(a);
     MPIR_Gpudt_type_free(object_of(MPI_SHORT_INT));
+}
+
+/* Commit builds the state of a long list, and leaves a small type's to its first use. */
+static void test_commit(void)
+{
+    static int displs[1000];
+    MPI_Datatype small = some_type(0), list;
+
+    for (int i = 0; i < 1000; i++)
+        displs[i] = i * (i + 3);
+    MPI_Type_create_indexed_block(1000, 2, displs, MPI_INT, &list);
+    MPI_Type_commit(&list);
+    MPIR_Gpudt_type_commit(small);
+    MPIR_Gpudt_type_commit(list);
+    UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(small)) == NULL);
+    UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(list)) != NULL);
+    MPI_Type_free(&small);
+    MPI_Type_free(&list);
 }
 
 enum { THREADS = 8, TYPES = 64, ROUNDS = 40 };
@@ -143,6 +159,7 @@ int main(void)
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     UNIT_CHECK(provided == MPI_THREAD_MULTIPLE);
     test_references();
+    test_commit();
     test_threads();
     MPI_Finalize();
     return unit_done();

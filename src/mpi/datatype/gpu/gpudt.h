@@ -117,7 +117,8 @@ int MPIR_Gpudt_wait(MPIR_Gpudt_op * op);
  *   op  (IN)  gone afterwards; may be NULL */
 void MPIR_Gpudt_free(MPIR_Gpudt_op * op);
 
-/* A datatype has been committed: prepare what its first use would need, if a GPU is in use.
+/* A datatype has been committed: prepare what takes long of what its first use would need, if a GPU is
+ * in use.
  *   datatype  (IN)  not a predefined type without gaps
  * Never fails: what cannot be built now is reported by the first operation that needs it. */
 void MPIR_Gpudt_commit_hook(MPI_Datatype datatype);

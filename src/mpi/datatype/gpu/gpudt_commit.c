@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Owns the state that the engine keeps with a datatype: built at commit or at first use, freed with
- * the datatype or, if that comes later, with the last operation that uses it. Knows nothing of what
+/* Owns the state that the engine keeps with a datatype: built at commit, or if that is quick at the
+ * first use, freed with the datatype or, if that comes later, with the last operation that uses it. Knows nothing of what
  * the launch side keeps in it.
  *
  * The datatype object holds one reference through its slot. A slot is set once, from NULL, by an
@@ -13,6 +13,7 @@
  * cleared under a reader. */
 
 #include "mpiimpl.h"
+#include "dataloop_internal.h"
 #include "gpudt_error.h"
 #include "gpudt_type.h"
 
@@ -39,6 +40,11 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
+
+/* Bytes of a dataloop up to which commit leaves the state to the first use, where a microsecond or two
+ * are little beside the launch. Most types are made, committed and used a few times, or on the host
+ * only: building their state takes several times what a commit does. */
+#define QUICK_LOOP_SZ 2048
 
 /* Entries of a list that a dump shows. */
 #define DUMP_MAX_LIST 16
@@ -103,7 +109,13 @@ void MPII_Gpudt_type_release(struct MPII_Gpudt_type *type)
 void MPIR_Gpudt_type_commit(MPI_Datatype datatype)
 {
     struct MPII_Gpudt_type *type;
+    MPIR_Datatype *dtp;
+    const MPII_Dataloop *loop;
 
+    MPIR_Datatype_get_ptr(datatype, dtp);
+    loop = dtp->typerep.handle;
+    if (loop == NULL || loop->dloop_sz <= QUICK_LOOP_SZ)
+        return;
     if (MPII_Gpudt_type_get(datatype, &type) == MPI_SUCCESS)
         MPII_Gpudt_type_release(type);
 }

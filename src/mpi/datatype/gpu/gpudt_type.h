@@ -49,9 +49,9 @@ void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type);
 /* Give back a reference; the last one frees the state and what the launch side left in it. */
 void MPII_Gpudt_type_release(struct MPII_Gpudt_type *type);
 
-/* Build the state at commit. Never fails: what cannot be built now is reported by the first
- * operation that needs it.
- *   datatype  (IN)  a datatype that has just been committed */
+/* Build the state at commit, unless the first use can as well. Never fails: what cannot be built now
+ * is reported by the first operation that needs it.
+ *   datatype  (IN)  a datatype that has just been committed, not a predefined one */
 void MPIR_Gpudt_type_commit(MPI_Datatype datatype);
 
 /* Drop the state of a datatype object that is about to be freed. Harmless if there is none.
