@@ -81,7 +81,7 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz);
  *   may_ask  (IN)  whether the sender is prepared to hear that only the receiver's is */
 static inline bool MPIDI_Gpudt_takes_rndv(const MPIR_Request * rreq, bool may_ask)
 {
-    return unlikely(rreq->dev.is_gpudt) || (may_ask &&
+    return unlikely(rreq->dev.gpudt_vc) || (may_ask &&
                                             MPIDI_Gpudt_is_gpu(rreq->dev.user_buf,
                                                                rreq->dev.user_count,
                                                                rreq->dev.datatype));
@@ -89,6 +89,15 @@ static inline bool MPIDI_Gpudt_takes_rndv(const MPIR_Request * rreq, bool may_as
 
 /* Start to receive a rendezvous message. */
 int MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq);
+
+/* A request for a message that nobody will receive, as its communicator has been revoked: what comes
+ * is thrown away, and a sender that waits ends with that error. Freed when all has come. NULL: out of
+ * memory. */
+MPIR_Request *MPIDI_Gpudt_receive_nothing(void);
+
+/* The same for a message that has come, or begun to.
+ *   rreq  (IN)  just taken out of the queue of unexpected messages; gone, or left to the channel */
+void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq);
 
 /* Packet handlers. */
 int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,

@@ -15,6 +15,9 @@
  * grants will come. */
 #define MPIDI_GPUDT_GRANT__END (-1)
 
+/* Another: the communicator has been revoked, and nobody will receive the message. */
+#define MPIDI_GPUDT_GRANT__REVOKED (-2)
+
 enum MPIDI_Gpudt_part_e {
     MPIDI_GPUDT_PART__IDLE,
     MPIDI_GPUDT_PART__GRANTED,  /* receiver: the sender may fill it */

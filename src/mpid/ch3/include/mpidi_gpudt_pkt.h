@@ -26,7 +26,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_grant {
     int16_t unit[MPIDI_GPUDT_MAX_PARTS];        /* where in the pool; -1: the data is to come with
                                                  * the packet */
     int8_t part[MPIDI_GPUDT_MAX_PARTS]; /* the receiver's number of the chunk */
-    int8_t n;                   /* chunks granted */
+    int8_t n;                   /* chunks granted; or a MPIDI_GPUDT_GRANT__ value */
 } MPIDI_CH3_Pkt_gpudt_grant_t;
 
 enum {

@@ -100,9 +100,6 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
     rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&match, &found);
     MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
                          MPIDI_CH3U_Recvq_count_unexp());
-    /* The communicator has been revoked: nobody will receive it */
-    if (!found && MPIR_cc_get(rreq->cc) == 0)
-        goto fn_exit;
 
     rreq->status.MPI_SOURCE = rts->match.parts.rank;
     rreq->status.MPI_TAG = rts->match.parts.tag;
@@ -111,7 +108,7 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
     rreq->dev.recv_data_sz = rts->data_sz;
     MPIDI_Request_set_seqnum(rreq, rts->seqnum);
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
-    rreq->dev.is_gpudt = true;
+    rreq->dev.gpudt_vc = vc;
 
     if (found) {
         mpi_errno = MPIDI_Gpudt_recv_rndv(vc, rreq);
@@ -148,13 +145,16 @@ static void grant_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
     pkt->receiver_req_id = rreq->handle;
 }
 
-/* Tell the sender that nothing of the message is wanted, and complete the receive. */
+/* Tell the sender that nothing of the message is wanted, and complete the receive; without a
+ * communicator it is one that MPIDI_Gpudt_receive_nothing describes. */
 static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
 
     grant_init(rreq, &upkt);
+    if (rreq->comm == NULL)
+        upkt.gpudt_grant.n = MPIDI_GPUDT_GRANT__REVOKED;
     mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Request_complete(rreq);
@@ -319,6 +319,44 @@ static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq
     MPIDI_Gpudt_msg_advance(msg);
     *complete = TRUE;
     return MPI_SUCCESS;
+}
+
+/* ---- revoked communicators ---- */
+
+static void nothing_wanted(MPIR_Request * rreq)
+{
+    rreq->dev.user_buf = NULL;
+    rreq->dev.user_count = 0;
+    rreq->dev.datatype = MPI_BYTE;
+}
+
+MPIR_Request *MPIDI_Gpudt_receive_nothing(void)
+{
+    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
+    MPIR_Request *rreq;
+
+    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
+    nothing_wanted(rreq);
+    rreq->dev.recv_pending_count = 1;
+    MPIR_Request_free(rreq);
+    return rreq;
+}
+
+void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
+{
+    nothing_wanted(rreq);
+    if (rreq->dev.gpudt_vc) {
+        /* A sender that cannot be told is gone */
+        MPIDI_Gpudt_recv_rndv(rreq->dev.gpudt_vc, rreq);
+    } else if (MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_EAGER_MSG) {
+        MPID_Request_complete(rreq);
+    } else if (MPIR_Request_is_complete(rreq)) {
+        if (rreq->dev.recv_data_sz > 0)
+            MPL_free(rreq->dev.tmpbuf);
+    } else {
+        MPIDI_Request_decr_pending(rreq);
+    }
+    MPIR_Request_free(rreq);
 }
 
 /* ---- eager ---- */

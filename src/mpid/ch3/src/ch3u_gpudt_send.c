@@ -252,6 +252,12 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
         msg->chunk_sz = pkt->chunk_sz;
         msg->nparts = MPIDI_GPUDT_MAX_PARTS;
     }
+    if (pkt->n == MPIDI_GPUDT_GRANT__REVOKED) {
+        int err = MPI_SUCCESS;
+        MPIR_ERR_SETSIMPLE(err, MPIX_ERR_REVOKED, "**revoked");
+        MPIDI_Gpudt_msg_fail(msg, err);
+        msg->is_peer_gone = true;
+    }
     for (int i = 0; i < pkt->n; i++) {
         struct MPIDI_Gpudt_ticket *ticket = &msg->ticket[msg->ntickets++];
         ticket->part = pkt->part[i];

@@ -1,0 +1,125 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A communicator is revoked while messages of GPU buffers are under way: each ends with an error or
+ * with the right bytes, and other communicators go on. Two processes. */
+
+#include "report.h"
+#include "side.h"
+
+#include <unistd.h>
+
+#define SHORT 100               /* ints */
+#define LONG 4000000
+
+enum when { UNEXPECTED, MATCHED, LATE, NEVER_SENT };
+
+static int rank, other;
+static unsigned seed;
+
+/* Wait; the operation may have succeeded only where that is possible. */
+static int wait_ends(MPI_Request * request, int may_succeed, const char *text)
+{
+    int err = MPI_Wait(request, MPI_STATUS_IGNORE), class = MPI_SUCCESS;
+
+    if (err)
+        MPI_Error_class(err, &class);
+    if (class != MPIX_ERR_REVOKED && !(may_succeed && err == MPI_SUCCESS))
+        report_fail("%s: error class %d: %s", text, class, report_mpi_text(err));
+    return err;
+}
+
+static void message(enum mem_kind kind, int n, enum when when, const char *text)
+{
+    MPI_Comm comm;
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct side s;
+    int flag = 0, before = report_failures, is_short = n == SHORT;
+
+    seed++;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    side_make(&s, kind, MPI_INT, n, 0);
+    if (rank == 0)
+        side_fill(&s, seed);
+    else
+        side_clear(&s, seed);
+
+    if (rank == 0 && (when == UNEXPECTED || when == MATCHED))
+        CHECK_MPI(MPI_Isend(s.buf, n, MPI_INT, other, 1, comm, &request));
+    if (rank == 1 && (when == MATCHED || when == NEVER_SENT))
+        CHECK_MPI(MPI_Irecv(s.buf, n, MPI_INT, other, 1, comm, &request));
+    while (rank == 1 && when == UNEXPECTED && !flag)
+        CHECK_MPI(MPI_Iprobe(other, 1, comm, &flag, MPI_STATUS_IGNORE));
+    if (rank == 1 && when == MATCHED) {
+        for (int i = 0; i < 20 && !flag; i++)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+
+    if (rank == 1)
+        CHECK_MPI(MPIX_Comm_revoke(comm));
+    if (rank == 0 && when == LATE) {
+        int err;
+
+        /* What the other process has told is not looked at meanwhile */
+        usleep(200000);
+        err = MPI_Isend(s.buf, n, MPI_INT, other, 1, comm, &request);
+        if (err)
+            request = MPI_REQUEST_NULL;
+    }
+    if (rank == 0 && when != NEVER_SENT && request != MPI_REQUEST_NULL)
+        wait_ends(&request, is_short || when == MATCHED, text);
+    if (rank == 1 && request != MPI_REQUEST_NULL &&
+        wait_ends(&request, when == MATCHED, text) == MPI_SUCCESS)
+        side_check(&s, text, seed, s.size);
+    /* A matched one may have been complete before */
+    MPI_Barrier(MPI_COMM_WORLD);
+    side_free(&s);
+    MPI_Comm_free(&comm);
+    if (report_failures != before)
+        report_fail("... %s", text);
+}
+
+static void world_works(void)
+{
+    struct side s;
+
+    side_make(&s, MEM__DEVICE, MPI_INT, LONG, 0);
+    if (rank == 0) {
+        side_fill(&s, ++seed);
+        CHECK_MPI(MPI_Send(s.buf, LONG, MPI_INT, other, 1, MPI_COMM_WORLD));
+    } else {
+        side_clear(&s, ++seed);
+        CHECK_MPI(MPI_Recv(s.buf, LONG, MPI_INT, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        side_check(&s, "a buffer in another communicator", seed, s.size);
+    }
+    side_free(&s);
+}
+
+int main(void)
+{
+    report_time_limit(120);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+
+    for (int i = 0; i < 3; i++) {
+        message(MEM__DEVICE, LONG, UNEXPECTED, "long and unexpected");
+        message(MEM__DEVICE, SHORT, UNEXPECTED, "short and unexpected");
+        message(MEM__DEVICE, LONG, MATCHED, "long and under way");
+        message(MEM__DEVICE, SHORT, MATCHED, "short and under way");
+        message(MEM__DEVICE, LONG, LATE, "long and sent too late");
+        message(MEM__DEVICE, SHORT, LATE, "short and sent too late");
+        message(MEM__DEVICE, LONG, NEVER_SENT, "received only");
+        world_works();
+    }
+    MPI_Finalize();
+    return report_done();
+}
