@@ -11,6 +11,7 @@
  *   --cases N         how many (1000)
  *   --from KIND       memory of sources; see gpu.c for the names (any)
  *   --to KIND         memory of destinations (any)
+ *   --without KIND    no such memory at all; may be repeated
  *   --way N           enum way (any)
  *   --keep-strategy   leave the engine's control variables alone, instead of drawing them
  *   --devices N       fail if there are fewer GPUs (1)
@@ -49,7 +50,7 @@ static void on_signal(int number)
 static void usage(void)
 {
     fprintf(stderr, "usage: fuzz [--seed N] [--first N] [--cases N] [--from KIND] [--to KIND] "
-            "[--way N] [--keep-strategy] [--devices N] [--seconds N]\n");
+            "[--without KIND] [--way N] [--keep-strategy] [--devices N] [--seconds N]\n");
     exit(2);
 }
 
@@ -68,6 +69,7 @@ static void options_read(int argc, char **argv)
         {"seed", required_argument, NULL, 's'}, {"first", required_argument, NULL, 'f'},
         {"cases", required_argument, NULL, 'c'}, {"from", required_argument, NULL, 'F'},
         {"to", required_argument, NULL, 'T'}, {"way", required_argument, NULL, 'w'},
+        {"without", required_argument, NULL, 'W'},
         {"keep-strategy", no_argument, NULL, 'k'}, {"devices", required_argument, NULL, 'd'},
         {"seconds", required_argument, NULL, 'S'}, {NULL, 0, NULL, 0}
     };
@@ -88,6 +90,9 @@ static void options_read(int argc, char **argv)
                 break;
             case 'T':
                 fuzz_opts.only_kind[1] = kind_read(optarg);
+                break;
+            case 'W':
+                mem_without(kind_read(optarg));
                 break;
             case 'w':
                 fuzz_opts.only_way = atoi(optarg);

@@ -181,9 +181,16 @@ int mem_is_gpu(enum mem_kind kind)
     return kinds[kind].is_gpu;
 }
 
+static int is_without[MEM__NKINDS];
+
 int mem_exists(enum mem_kind kind)
 {
-    return kinds[kind].device < ndevices;
+    return kinds[kind].device < ndevices && !is_without[kind];
+}
+
+void mem_without(enum mem_kind kind)
+{
+    is_without[kind] = 1;
 }
 
 /* ---- memory ---- */

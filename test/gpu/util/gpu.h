@@ -123,6 +123,8 @@ enum mem_kind mem_named(const char *name);
 int mem_is_gpu(enum mem_kind kind);
 /* Whether this machine has memory of the kind: 0 for a device that is not there. */
 int mem_exists(enum mem_kind kind);
+/* From now on this machine has no memory of that kind. */
+void mem_without(enum mem_kind kind);
 
 struct mem {
     enum mem_kind kind;
