@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A communicator is revoked while messages of GPU buffers are under way: each ends with an error or
+/* A communicator is revoked while messages, of GPU buffers and others, are under way: each ends with an error or
  * with the right bytes, and other communicators go on. Two processes. */
 
 #include "report.h"
@@ -70,8 +70,9 @@ static void message(enum mem_kind kind, int n, enum when when, const char *text)
         if (err)
             request = MPI_REQUEST_NULL;
     }
+    /* From host memory, and too late, it may be sent to nobody */
     if (rank == 0 && when != NEVER_SENT && request != MPI_REQUEST_NULL)
-        wait_ends(&request, is_short || when == MATCHED, text);
+        wait_ends(&request, is_short || when == MATCHED || kind == MEM__PAGEABLE, text);
     if (rank == 1 && request != MPI_REQUEST_NULL &&
         wait_ends(&request, when == MATCHED, text) == MPI_SUCCESS)
         side_check(&s, text, seed, s.size);
@@ -118,6 +119,10 @@ int main(void)
         message(MEM__DEVICE, LONG, LATE, "long and sent too late");
         message(MEM__DEVICE, SHORT, LATE, "short and sent too late");
         message(MEM__DEVICE, LONG, NEVER_SENT, "received only");
+        message(MEM__PAGEABLE, LONG, UNEXPECTED, "long and unexpected, in host memory");
+        message(MEM__PAGEABLE, SHORT, UNEXPECTED, "short and unexpected, in host memory");
+        message(MEM__PAGEABLE, LONG, LATE, "long and sent too late, in host memory");
+        message(MEM__PAGEABLE, SHORT, LATE, "short and sent too late, in host memory");
         world_works();
     }
     MPI_Finalize();

@@ -155,7 +155,10 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     grant_init(rreq, &upkt);
     if (rreq->comm == NULL)
         upkt.gpudt_grant.n = MPIDI_GPUDT_GRANT__REVOKED;
-    mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
+    /* With fault tolerance, a sender from host memory is in a list that only other packets take it
+     * off; it waits, as it does in the release */
+    if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
+        mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Request_complete(rreq);
 
@@ -342,12 +345,31 @@ MPIR_Request *MPIDI_Gpudt_receive_nothing(void)
     return rreq;
 }
 
+/* Where a message for a rendezvous comes from; NULL: not known. */
+static MPIDI_VC_t *rndv_vc(const MPIR_Request * rreq)
+{
+    MPIDI_VC_t *vc = rreq->dev.gpudt_vc;
+    MPIR_Comm *comm = NULL;
+
+    if (vc == NULL) {
+        MPIDI_CH3I_Comm_find(rreq->dev.match.parts.context_id, &comm);
+        if (comm)
+            MPIDI_Comm_get_vc(comm, rreq->dev.match.parts.rank, &vc);
+    }
+    return vc;
+}
+
 void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
 {
     nothing_wanted(rreq);
-    if (rreq->dev.gpudt_vc) {
+    if (MPIDI_Request_get_msg_type(rreq) == MPIDI_REQUEST_RNDV_MSG) {
+        MPIDI_VC_t *vc = rndv_vc(rreq);
+
         /* A sender that cannot be told is gone */
-        MPIDI_Gpudt_recv_rndv(rreq->dev.gpudt_vc, rreq);
+        if (vc)
+            MPIDI_Gpudt_recv_rndv(vc, rreq);
+        else
+            MPID_Request_complete(rreq);
     } else if (MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_EAGER_MSG) {
         MPID_Request_complete(rreq);
     } else if (MPIR_Request_is_complete(rreq)) {
