@@ -151,8 +151,8 @@ check() {
     check_build nemesis
     build sock "$@" --with-device=ch3:sock --with-hwloc=embedded --disable-fortran GPUDT_CUDA_ARCHS=90
     check_build sock
-    build without-cuda "$@" --with-cuda=no --disable-fortran
-    check_build without-cuda "install examples"
+    build host-only "$@" --with-cuda=no --disable-fortran
+    check_build host-only "install examples"
     echo "$passed passed, $failed failed"
     test "$failed" -eq 0
 }
