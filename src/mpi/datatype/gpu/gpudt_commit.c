@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Owns the state that the engine keeps with a datatype: built at commit, or if that is quick at the
- * first use, freed with the datatype or, if that comes later, with the last operation that uses it. Knows nothing of what
- * the launch side keeps in it.
+/* Owns the state that the engine keeps with a datatype: built at commit or, if that is quick, at the
+ * first use; freed with the datatype or, if that comes later, with the last operation that uses it.
+ * Knows nothing of what the launch side keeps in it.
  *
  * The datatype object holds one reference through its slot. A slot is set once, from NULL, by an
  * atomic exchange: threads that build the same state at the same time agree on the first one, and

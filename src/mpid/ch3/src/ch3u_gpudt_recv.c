@@ -361,22 +361,19 @@ static MPIDI_VC_t *rndv_vc(const MPIR_Request * rreq)
 
 void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
 {
-    nothing_wanted(rreq);
-    if (MPIDI_Request_get_msg_type(rreq) == MPIDI_REQUEST_RNDV_MSG) {
-        MPIDI_VC_t *vc = rndv_vc(rreq);
+    int type = MPIDI_Request_get_msg_type(rreq);
+    MPIDI_VC_t *vc = type == MPIDI_REQUEST_RNDV_MSG ? rndv_vc(rreq) : NULL;
 
+    nothing_wanted(rreq);
+    if (vc) {
         /* A sender that cannot be told is gone */
-        if (vc)
-            MPIDI_Gpudt_recv_rndv(vc, rreq);
-        else
-            MPID_Request_complete(rreq);
-    } else if (MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_EAGER_MSG) {
+        MPIDI_Gpudt_recv_rndv(vc, rreq);
+    } else if (type != MPIDI_REQUEST_EAGER_MSG) {
         MPID_Request_complete(rreq);
-    } else if (MPIR_Request_is_complete(rreq)) {
-        if (rreq->dev.recv_data_sz > 0)
-            MPL_free(rreq->dev.tmpbuf);
-    } else {
+    } else if (!MPIR_Request_is_complete(rreq)) {
         MPIDI_Request_decr_pending(rreq);
+    } else if (rreq->dev.recv_data_sz > 0) {
+        MPL_free(rreq->dev.tmpbuf);
     }
     MPIR_Request_free(rreq);
 }
@@ -516,6 +513,8 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
         /* The call may end with the error that it is too long, so the buffer has to be done, too */
         mpi_errno = MPIR_Typerep_unpack(rreq->dev.tmpbuf, unpack_sz, rreq->dev.user_buf,
                                         rreq->dev.user_count, rreq->dev.datatype, 0, &actual);
+        if (mpi_errno == MPI_SUCCESS && actual != unpack_sz)
+            MPIR_ERR_SET(mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
     }
     if (mpi_errno)
         rreq->status.MPI_ERROR = mpi_errno;
