@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "gpudt_plan.h"
+#include "gpudt_image.h"
 #include "refs.h"
 
 static CUstream stream;
@@ -75,30 +76,49 @@ static void carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, int
         launch(v, plan);
 }
 
-/* The lists and nodes of a layout in device memory. */
+/* The image of a layout's type in device memory. */
 struct upload {
-    CUdeviceptr lookaside, nodes;
+    struct MPII_Gpudt_image image;
+    CUdeviceptr mem;
 };
+
+/* A table in the making, from the blocks of a layout that is one datatype or several. */
+struct table {
+    int64_t *at, *end;
+    int64_t unit;
+};
+
+static void table_block(void *state, int64_t displ, int64_t len)
+{
+    struct table *t = state;
+
+    if (t->at < t->end)
+        t->at = MPII_Gpudt_table_add(t->at, t->unit, displ, len);
+}
 
 static void upload_layout(const struct layout *l, struct upload *up)
 {
-    struct MPII_Gpudt_node nodes[LAYOUT_MAX_RECORDS];
-    MPII_Gpudt_plan_nodes(&l->serial, nodes);
-    CU(cuMemAlloc(&up->nodes, sizeof(nodes)));
-    CU(cuMemcpyHtoD(up->nodes, nodes, sizeof(nodes[0]) * (size_t) l->serial.nrecords));
-    up->lookaside = 0;
-    if (l->serial.lookaside_sz > 0) {
-        CU(cuMemAlloc(&up->lookaside, (size_t) l->serial.lookaside_sz));
-        CU(cuMemcpyHtoD(up->lookaside, l->serial.lookaside, (size_t) l->serial.lookaside_sz));
+    up->mem = 0;
+    MPII_Gpudt_image_measure(&l->serial, &up->image);
+    if (up->image.sz > 0) {
+        char *mem = bench_memory((size_t) up->image.sz);
+        struct table t = { (int64_t *) (void *) (mem + up->image.index),
+            (int64_t *) (void *) (mem + up->image.sz), MPII_Gpudt_table_unit(&l->serial)
+        };
+        MPII_Gpudt_image_make(&l->serial, &up->image, mem);
+        if (up->image.kind == MPII_GPUDT_INDEX__TABLE)
+            l->blocks(l, table_block, &t);
+        CU(cuMemAlloc(&up->mem, (size_t) up->image.sz));
+        CU(cuMemcpyHtoD(up->mem, mem, (size_t) up->image.sz));
+        CU(cuCtxSynchronize());
+        free(mem);
     }
-    CU(cuCtxSynchronize());
 }
 
 static void free_upload(struct upload *up)
 {
-    CU(cuMemFree(up->nodes));
-    if (up->lookaside != 0)
-        CU(cuMemFree(up->lookaside));
+    if (up->mem != 0)
+        CU(cuMemFree(up->mem));
 }
 
 static void plan_in_set(struct MPII_Gpudt_plan_in *in, const struct layout *l,
@@ -109,8 +129,10 @@ static void plan_in_set(struct MPII_Gpudt_plan_in *in, const struct layout *l,
     in->top = &l->top;
     in->last = l->size;
     in->nsms = nsms;
-    in->lookaside = up->lookaside;
-    in->nodes = up->nodes;
+    in->lookaside = up->mem;
+    in->nodes = up->image.has_nodes ? up->mem + (CUdeviceptr) up->image.nodes : 0;
+    in->index = up->image.kind != MPII_GPUDT_INDEX__NONE ?
+        up->mem + (CUdeviceptr) up->image.index : 0;
     in->allowed = MPII_GPUDT_ALLOW_ALL;
 }
 

@@ -17,9 +17,11 @@
 #define CHOICE(variable_, name_) { MPIR_CVAR_GPUDT_ ## variable_ ## _ ## name_, #name_ }
 static const struct choice strategies[] = {
     CHOICE(STRATEGY, auto), CHOICE(STRATEGY, copy1d), CHOICE(STRATEGY, copy2d),
-    CHOICE(STRATEGY, turn), CHOICE(STRATEGY, box), CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree),
-    CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
+    CHOICE(STRATEGY, turn), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table), CHOICE(STRATEGY, rank),
+    CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree), CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
 };
+
+#define NSTRATEGIES ((int) (sizeof(strategies) / sizeof(strategies[0])))
 
 static const struct choice routes[] = { CHOICE(ROUTE, auto), CHOICE(ROUTE, staged) };
 
@@ -160,7 +162,7 @@ static void settings_draw(struct fuzz_case *c)
 {
     struct rng *rng = &c->rng;
 
-    c->strategy = &strategies[rng_chance(rng, 50) ? 0 : rng_range(rng, 1, 8)];
+    c->strategy = &strategies[rng_chance(rng, 50) ? 0 : rng_range(rng, 1, NSTRATEGIES - 1)];
     c->route = &routes[rng_chance(rng, 25)];
     c->depth = (int) rng_range(rng, 1, 8);
     c->max_blocks = rng_chance(rng, 80) ? 0 : (int) rng_range(rng, 1, 9);

@@ -12,6 +12,7 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt_driver.h      \
     src/mpi/datatype/gpu/gpudt_error.h       \
     src/mpi/datatype/gpu/gpudt_host.h        \
+    src/mpi/datatype/gpu/gpudt_image.h       \
     src/mpi/datatype/gpu/gpudt_info.h        \
     src/mpi/datatype/gpu/gpudt_internal.h    \
     src/mpi/datatype/gpu/gpudt_kernel_list.h \
@@ -44,6 +45,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_external.c        \
     src/mpi/datatype/gpu/gpudt_fatbin.c          \
     src/mpi/datatype/gpu/gpudt_host.c            \
+    src/mpi/datatype/gpu/gpudt_image.c           \
     src/mpi/datatype/gpu/gpudt_launch.c          \
     src/mpi/datatype/gpu/gpudt_mem.c             \
     src/mpi/datatype/gpu/gpudt_module.c          \
@@ -73,6 +75,8 @@ gpudt_kernel_files =                                         \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_copy.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_move.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk.cuh        \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk_list.cuh   \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk_tree.cuh   \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_args.h          \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_kernel_list.h   \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_record.h        \

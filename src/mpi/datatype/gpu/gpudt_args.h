@@ -30,6 +30,7 @@
 #define MPII_GPUDT_MAX_LEVELS 6 /* strides of a box, its block included */
 #define MPII_GPUDT_MAX_NODES  12        /* nodes that travel with the launch */
 #define MPII_GPUDT_MAX_MAP    1024      /* units of a type that the map kernels expand */
+#define MPII_GPUDT_MAX_TABLE  8192      /* units of a type whose index lists them all */
 #define MPII_GPUDT_MAX_PIECE  (1 << 30) /* bytes of a piece in a list of pieces at a stride */
 #define MPII_GPUDT_WINDOW     1024      /* runs that a block keeps at hand for a tile */
 
@@ -102,6 +103,15 @@ struct MPII_Gpudt_args_turn {
     struct MPII_Gpudt_levels inner, outer;      /* below the turned level, and above */
 };
 
+/* 32 children of a list in the order of the stream. With bit i of begins set where an entry begins
+ * with child i, the entry of child i is before + the number of bits set in begins up to i: a rank
+ * query on a bit vector with a directory (G. Jacobson, Space-efficient Static Trees and Graphs, FOCS
+ * 1989, section 2.1). */
+struct MPII_Gpudt_group {
+    uint32_t begins;
+    int32_t before;             /* entries that begin before child 0, less one */
+};
+
 /* A list of entries of any length, each of which is one run or equal pieces at a stride. The list
  * is repeated by the levels above it. */
 struct MPII_Gpudt_args_list {
@@ -111,8 +121,10 @@ struct MPII_Gpudt_args_list {
     int64_t piece;              /* packed bytes of a piece, and of one step of prefix */
     int64_t gap;                /* bytes in user memory from a piece's end to the next; 0: runs */
     uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
-    uint64_t displ;             /* address of int64_t displ[nruns] */
+    uint64_t displ;             /* address of int64_t displ[nruns], as in gpudt_image.h */
     struct MPII_Gpudt_divisor by_nruns, by_list, by_piece;      /* by list_size, piece */
+    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; only for rank kernels */
+    int64_t shift;              /* piece == 1 << shift; -1: no power of two */
     struct MPII_Gpudt_levels levels;    /* of the repetitions */
 };
 

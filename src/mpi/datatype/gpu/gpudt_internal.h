@@ -32,7 +32,7 @@ struct MPII_Gpudt_area {
     size_t sz;
 };
 
-/* Device memory for a datatype's lists (gpudt_upload.c). Owned by the datatype's state while in
+/* Device memory for a datatype's image (gpudt_upload.c). Owned by the datatype's state while in
  * use, else by the engine's list of spare ones. */
 struct MPII_Gpudt_block {
     struct MPII_Gpudt_block *next;      /* spare ones of the engine, or those of one datatype */
@@ -40,7 +40,7 @@ struct MPII_Gpudt_block {
     struct MPII_Gpudt_engine *engine;   /* NULL: the engine is gone, and mem with it */
     CUdeviceptr mem;
     size_t sz;
-    uint64_t nodes;             /* device address of the tree's nodes, or 0 */
+    uint64_t nodes, index;      /* device addresses of these parts of the image, or 0 */
     bool is_spare;
 };
 
@@ -264,13 +264,13 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
                           const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
                           MPII_Gpudt_row_fn fn, void *arg);
 
-/* Device copies of what kernels read of a datatype, made at first use (gpudt_upload.c). The
- * engine's context is current.
- *   lookaside, nodes  (OUT)  device addresses, 0 where the type has none; valid for what is
- *                            started on the engine's stream while the caller holds a reference to
- *                            the type */
+/* The image of a datatype in an engine's device memory (see gpudt_image.h), made at first use
+ * (gpudt_upload.c). The engine's context is current.
+ *   lookaside, nodes, index  (OUT)  device addresses of its parts, 0 where the type has none; valid
+ *                                   for what is started on the engine's stream while the caller
+ *                                   holds a reference to the type */
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
-                          uint64_t * lookaside, uint64_t * nodes);
+                          uint64_t * lookaside, uint64_t * nodes, uint64_t * index);
 /* Forget an engine's blocks; part of its end. */
 void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 

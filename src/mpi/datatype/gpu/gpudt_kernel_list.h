@@ -22,6 +22,7 @@
 #define MPII_GPUDT_KERNEL_FAMILIES(K_)                          \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box64, box)        \
+    MPII_GPUDT_KERNEL_UNITS(K_, rank, gpudt_rank, list)         \
     MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)         \
     MPII_GPUDT_KERNEL_UNITS(K_, map, gpudt_map, tree)           \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)     \

@@ -10,7 +10,8 @@
 #ifndef GPUDT_MOVE_CUH_INCLUDED
 #define GPUDT_MOVE_CUH_INCLUDED
 
-#include "gpudt_walk.cuh"
+#include "gpudt_walk_list.cuh"
+#include "gpudt_walk_tree.cuh"
 
 GPUDT_FN int gpudt_at_most(int64_t n, int most)
 {

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "gpudt_plan.h"
+#include "gpudt_image.h"
 #include "gpudt_tuning.h"
 
 /* A stride, or a list of displacements. */
@@ -28,6 +29,7 @@ struct shape {
     const struct MPII_Gpudt_record *leaf;       /* what is below the levels */
     const struct MPII_Gpudt_record *root;       /* child of the topmost stride: the tree's root */
     int root_index;             /* its record, which root may be a copy of */
+    int is_top;                 /* there is no topmost stride: root is the whole message */
     int64_t root_stride;        /* that stride; 0 if there is none */
     uint64_t user;              /* rebased, base_displ added */
     uint64_t packed;            /* address of stream position 0 after rebasing */
@@ -117,6 +119,7 @@ static void shape_rebase(struct shape *s, const struct MPII_Gpudt_record *top)
     s->user = in->user + (uint64_t) in->serial->base_displ;
     s->root = top;
     s->root_index = 0;
+    s->is_top = top->kind != MPII_GPUDT_KIND__VECTOR;
     s->root_stride = 0;
     if (top->kind == MPII_GPUDT_KIND__VECTOR) {
         skip = in->first / top->child_size;
@@ -229,13 +232,19 @@ static int host_is_used(const struct shape *s)
         s->in->user_place == MPII_GPUDT_PLACE__HOST;
 }
 
+/* Of a power of two. */
+static int log2_of(int64_t n)
+{
+    int at = 0;
+    while ((int64_t) 1 << at < n)
+        at++;
+    return at;
+}
+
 /* Index of the kernel for the shape's unit, from that of its family's first. */
 static int kernel_id(int family, const struct shape *s)
 {
-    int at = 0;
-    while (1 << at < s->unit)
-        at++;
-    return family + 2 * at + s->in->unpack;
+    return family + 2 * log2_of(s->unit) + s->in->unpack;
 }
 
 /* ---------------------------------------------------------------- COPY1D and COPY2D */
@@ -378,10 +387,57 @@ static double kernel_cost(const struct shape *s, double piece, double factor)
         max_double(memory, bytes * MPII_GPUDT_HOST_BYTE_NS);
 }
 
+/* Average size of the contiguous pieces. */
+static double piece_size(const struct shape *s)
+{
+    double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
+
+    return piece > 1 ? piece : 1;
+}
+
+static double box_factor(const struct shape *s)
+{
+    return s->unit == 1 && !s->in->unpack ? MPII_GPUDT_BOX_BYTES_FACTOR : 1;
+}
+
 static double box_cost(const struct shape *s)
 {
-    return kernel_cost(s, (double) s->leaf->size,
-                       s->unit == 1 && !s->in->unpack ? MPII_GPUDT_BOX_BYTES_FACTOR : 1);
+    return kernel_cost(s, (double) s->leaf->size, box_factor(s));
+}
+
+/* ---------------------------------------------------------------- TABLE */
+
+static int table_applies(const struct shape *s)
+{
+    return s->in->index != 0 && MPII_Gpudt_index_kind(s->in->serial) == MPII_GPUDT_INDEX__TABLE;
+}
+
+/* A box of datatypes, whatever the type is: two levels, or three where the table's units are wider
+ * than those that suit this call's addresses. */
+static void table_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+{
+    const struct MPII_Gpudt_plan_in *in = from->in;
+    const struct MPII_Gpudt_serial *serial = in->serial;
+    const int64_t unit = MPII_Gpudt_table_unit(serial), skip = in->first / serial->size;
+    struct shape copy = *from, *s = &copy;
+    struct MPII_Gpudt_record leaf = {.kind = MPII_GPUDT_KIND__BLOCK,.size = unit };
+
+    s->leaf = &leaf;
+    s->nlevels = 2;
+    s->level[0] = (struct level) {.count = serial->size / unit,.displ = in->index };
+    s->user = in->user + (uint64_t) (serial->base_displ + skip * serial->extent);
+    s->first = in->first - skip * serial->size;
+    s->last = in->last - skip * serial->size;
+    s->packed = in->packed - (uint64_t) s->first;
+    s->level[1] = (struct level) {.count = ceil_div(s->last, serial->size),
+        .stride = serial->extent
+    };
+    box_fill(s, plan);
+}
+
+static double table_cost(const struct shape *s)
+{
+    return kernel_cost(s, piece_size(s), box_factor(s));
 }
 
 /* ---------------------------------------------------------------- TURN */
@@ -504,7 +560,8 @@ static int64_t list_tile(const struct shape *s, int64_t nwords)
                       (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
 }
 
-static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+/* What both kinds of list kernels take: all but the tiles. */
+static void list_set(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;
 
@@ -519,18 +576,19 @@ static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     MPII_Gpudt_divisor_set(&args->by_piece, args->piece);
     args->prefix = s->in->lookaside + (uint64_t) s->leaf->lookaside;
     args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
-    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s);
+    args->groups = 0;
+    args->shift = 0;
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s, list_tile(s, args->span.nwords),
-                            (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms);
 }
 
-/* Average size of the contiguous pieces. */
-static double piece_size(const struct shape *s)
+static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
 {
-    double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
+    struct MPII_Gpudt_span *span = &plan->args.span;
 
-    return piece > 1 ? piece : 1;
+    list_set(s, plan);
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s);
+    plan->grid = span_share(span, s, list_tile(s, span->nwords),
+                            (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms);
 }
 
 static double list_cost(const struct shape *s)
@@ -543,8 +601,37 @@ static double list_cost(const struct shape *s)
 
     if (rounds > MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS)
         rounds = MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS;
-    return MPII_GPUDT_LIST_NS * (double) (int) rounds +
-        kernel_cost(s, piece_size(s), MPII_GPUDT_LIST_FACTOR);
+    return MPII_GPUDT_LIST_NS + MPII_GPUDT_LIST_ROUND_NS * (double) (int) rounds +
+        kernel_cost(s, piece_size(s), MPII_GPUDT_LIST_FACTOR(s->unit, s->in->unpack));
+}
+
+/* ---------------------------------------------------------------- RANK */
+
+static int rank_applies(const struct shape *s)
+{
+    return s->nlevels >= 0 && s->in->index != 0 &&
+        MPII_Gpudt_index_kind(s->in->serial) == MPII_GPUDT_INDEX__RANK;
+}
+
+static void rank_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_args_list *args = &plan->args.list;
+
+    list_set(s, plan);
+    args->groups = s->in->index;
+    args->shift = (args->piece & (args->piece - 1)) == 0 ? log2_of(args->piece) : -1;
+    plan->kernel = kernel_id(MPII_GPUDT_KERNEL__rank_1_PACK, s);
+    plan->grid = span_share(&args->span, s,
+                            tile_words(s, args->span.nwords,
+                                       MPII_GPUDT_UNROLL_RANK(s->unit, s->in->unpack),
+                                       MPII_GPUDT_RANK_ROUNDS),
+                            MPII_GPUDT_MAX_BLOCKS);
+}
+
+static double rank_cost(const struct shape *s)
+{
+    return MPII_GPUDT_RANK_NS +
+        kernel_cost(s, piece_size(s), MPII_GPUDT_RANK_FACTOR(s->unit, s->in->unpack));
 }
 
 /* ---------------------------------------------------------------- TREE */
@@ -649,7 +736,8 @@ static double tree_cost(const struct shape *s)
 /* Datatypes that fit a map, and 32 bits for positions and displacements. */
 static int map_applies(const struct shape *s)
 {
-    return !s->in->wide && s->root->kind != MPII_GPUDT_KIND__BLKINDEXED &&
+    /* A topmost list is rebased, which the tree does not know */
+    return !s->in->wide && !(s->is_top && s->root->kind == MPII_GPUDT_KIND__BLKINDEXED) &&
         s->root->size / s->unit <= MPII_GPUDT_MAX_MAP && s->last <= INT32_MAX &&
         s->root_stride == (int32_t) s->root_stride &&
         s->in->serial->true_extent <= INT32_MAX;
@@ -689,6 +777,8 @@ static const struct strategy {
     [MPII_GPUDT_STRATEGY__COPY2D] = {"copy2d", copy2d_applies, copy2d_cost, copy2d_fill},
     [MPII_GPUDT_STRATEGY__TURN] = {"turn", turn_applies, turn_cost, turn_fill},
     [MPII_GPUDT_STRATEGY__BOX] = {"box", box_applies, box_cost, box_fill},
+    [MPII_GPUDT_STRATEGY__TABLE] = {"table", table_applies, table_cost, table_fill},
+    [MPII_GPUDT_STRATEGY__RANK] = {"rank", rank_applies, rank_cost, rank_fill},
     [MPII_GPUDT_STRATEGY__LIST] = {"list", list_applies, list_cost, list_fill},
     [MPII_GPUDT_STRATEGY__MAP] = {"map", map_applies, map_cost, map_fill},
     [MPII_GPUDT_STRATEGY__TREE] = {"tree", tree_applies, tree_cost, tree_fill},

@@ -19,6 +19,8 @@ enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__COPY2D,        /* rows of one width at one pitch: the driver's 2-D copy */
     MPII_GPUDT_STRATEGY__TURN,  /* a transposing box, through squares in shared memory */
     MPII_GPUDT_STRATEGY__BOX,   /* nested strides, also with lists of equal blocks */
+    MPII_GPUDT_STRATEGY__TABLE, /* a small type of any kind, by its index of all units */
+    MPII_GPUDT_STRATEGY__RANK,  /* short entries of any length, by the list's index */
     MPII_GPUDT_STRATEGY__LIST,  /* runs of any length */
     MPII_GPUDT_STRATEGY__MAP,   /* many small datatypes, whatever their tree */
     MPII_GPUDT_STRATEGY__TREE,  /* anything */
@@ -46,6 +48,7 @@ struct MPII_Gpudt_plan_in {
     uint64_t lookaside;         /* device address of the type's lists, or 0 where it has none */
     uint64_t nodes;             /* device address of what MPII_Gpudt_plan_nodes made; not read if
                                  * the type has at most MPII_GPUDT_MAX_NODES records */
+    uint64_t index;             /* device address of the type's index, see gpudt_image.h; 0: none */
     int wide;                   /* 1: kernels with 64-bit indices even where 32 bits do */
     unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other may */
 };

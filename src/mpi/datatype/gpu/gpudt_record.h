@@ -75,7 +75,7 @@ struct MPII_Gpudt_record {
     int64_t lookaside;          /* byte offset of the lists, a multiple of 8; 0 where there are none */
 };
 
-/* A datatype, serialized. The host owns both arrays; copies for a device keep the same offsets. */
+/* A datatype, serialized. The host owns both arrays; see gpudt_image.h for what a device gets. */
 struct MPII_Gpudt_serial {
     int nrecords;
     int depth;                  /* records on the longest way from the root to a BLOCK */

@@ -20,6 +20,7 @@
 /* Words that a thread loads before it stores the first. */
 #define MPII_GPUDT_UNROLL_BOX(unit_, unpack_)  4
 #define MPII_GPUDT_UNROLL_LIST(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 2 : 4)
+#define MPII_GPUDT_UNROLL_RANK(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 1 : 2)
 #define MPII_GPUDT_UNROLL_MAP(unit_, unpack_)  ((unit_) < 4 && !(unpack_) ? 2 : 4)
 #define MPII_GPUDT_UNROLL_TREE(unit_, unpack_) 1
 
@@ -27,6 +28,9 @@
  * have at most. */
 #define MPII_GPUDT_LIST_ROUNDS  8
 #define MPII_GPUDT_LIST_ENTRIES 384
+
+/* Rounds of all threads in a tile of the rank kernels, which begin with a division or two. */
+#define MPII_GPUDT_RANK_ROUNDS 8
 
 /* Rounds of all threads in a tile of the map kernels, which begin with work for the whole block. */
 #ifndef MPII_GPUDT_MAP_ROUNDS
@@ -57,13 +61,17 @@
 #define MPII_GPUDT_LAUNCH_NS       7600.0
 #define MPII_GPUDT_BYTE_NS         0.0005
 #define MPII_GPUDT_SECTOR_SZ       32.0 /* bytes */
-#define MPII_GPUDT_BOX_BYTES_FACTOR 1.3       /* to pack single bytes */
-#define MPII_GPUDT_LIST_NS         500.0        /* to look up a tile's entries */
-#define MPII_GPUDT_LIST_FACTOR     1.2
+#define MPII_GPUDT_BOX_BYTES_FACTOR 1.3       /* to pack single bytes; also with a table */
+#define MPII_GPUDT_LIST_NS         2000.0       /* to find a tile's first entry */
+#define MPII_GPUDT_LIST_ROUND_NS   500.0        /* to look up the next ones, a round of all threads */
+#define MPII_GPUDT_LIST_FACTOR(unit_, unpack_) \
+    ((unit_) < 4 ? ((unpack_) ? 3.5 : 2.8) : (unpack_) ? 2.8 : 1.4)
+#define MPII_GPUDT_RANK_NS         300.0
+#define MPII_GPUDT_RANK_FACTOR(unit_, unpack_) ((unit_) < 4 ? 3.4 : (unpack_) ? 2.1 : 1.5)
 #define MPII_GPUDT_MAP_NS          700.0       /* for each round of units of a datatype */
 #define MPII_GPUDT_MAP_FACTOR      1.1
 #define MPII_GPUDT_TREE_NS         1200.0
-#define MPII_GPUDT_TREE_FACTOR     2.0
+#define MPII_GPUDT_TREE_FACTOR     4.0
 #define MPII_GPUDT_TURN_BYTE_NS    0.0006
 #define MPII_GPUDT_TURN_HOST_NS    1000.0
 #define MPII_GPUDT_TURN_STRIDE     64   /* bytes; below, a box's loads share sectors anyway */

@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Keeps copies of datatypes' lists in device memory: one for each engine a datatype was used on,
- * made at first use, freed with the datatype or with the engine. Must not know transfers. */
+/* Keeps the images of datatypes in device memory: one for each engine a datatype was used on, made at
+ * first use, freed with the datatype or with the engine. Must not know transfers. */
 
 #include "gpudt_internal.h"
+#include "gpudt_image.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -39,11 +40,12 @@ static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *typ
                        struct MPII_Gpudt_block **block);
 static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_block **block);
 static void block_put(struct MPII_Gpudt_block *block);
-static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial);
+static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial,
+                      const struct MPII_Gpudt_image *image);
 static void upload_free(struct MPII_Gpudt_upload *upload);
 
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
-                          uint64_t * lookaside, uint64_t * nodes)
+                          uint64_t * lookaside, uint64_t * nodes, uint64_t * index)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial = &type->serial;
@@ -51,7 +53,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
 
     /* Regular types, which are most, need no device memory and no lock */
     if (serial->lookaside_sz == 0 && serial->nrecords <= MPII_GPUDT_MAX_NODES) {
-        *lookaside = *nodes = 0;
+        *lookaside = *nodes = *index = 0;
         goto fn_exit;
     }
 
@@ -77,6 +79,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
 
     *lookaside = block->mem;
     *nodes = block->nodes;
+    *index = block->index;
 
   fn_exit:
     return mpi_errno;
@@ -129,15 +132,13 @@ static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *typ
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial = &type->serial;
+    struct MPII_Gpudt_image image;
     struct MPII_Gpudt_block *fresh = NULL;
-    size_t sz = serial->lookaside_sz;
 
-    if (serial->nrecords > MPII_GPUDT_MAX_NODES)
-        sz += serial->nrecords * sizeof(struct MPII_Gpudt_node);
-
-    mpi_errno = block_get(engine, sz, &fresh);
+    MPII_Gpudt_image_measure(serial, &image);
+    mpi_errno = block_get(engine, image.sz, &fresh);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = block_fill(fresh, serial);
+    mpi_errno = block_fill(fresh, serial, &image);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     fresh->next = type->upload->blocks;
@@ -230,41 +231,53 @@ static void block_put(struct MPII_Gpudt_block *block)
     MPL_free(block);
 }
 
-/* Copy the lists, and behind them the tree's nodes if they are too many for a launch. */
-static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial)
+/* A table in the making. */
+struct table {
+    const struct MPII_Gpudt_serial *serial;
+    int64_t unit;
+    int64_t *at;
+};
+
+static int table_row(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride)
+{
+    struct table *table = arg;
+
+    for (int64_t i = 0; i < n; i++)
+        table->at = MPII_Gpudt_table_add(table->at, table->unit,
+                                         displ - table->serial->base_displ + i * stride, size);
+    return MPI_SUCCESS;
+}
+
+static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial,
+                      const struct MPII_Gpudt_image *image)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = block->engine;
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    struct MPII_Gpudt_node *nodes = NULL;
-    size_t nodes_sz = serial->nrecords * sizeof(*nodes);
-    bool is_started = false;
+    char *mem = NULL;
 
-    block->nodes = 0;
-    if (serial->lookaside_sz > 0) {
-        MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, serial->lookaside,
-                                                serial->lookaside_sz, engine->stream), mpi_errno);
-        is_started = true;
+    block->nodes = image->has_nodes ? block->mem + image->nodes : 0;
+    block->index = image->kind != MPII_GPUDT_INDEX__NONE ? block->mem + image->index : 0;
+
+    mem = MPL_malloc(image->sz, MPL_MEM_DATATYPE);
+    MPIR_ERR_CHKANDJUMP1(!mem, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "datatype on a GPU");
+    MPII_Gpudt_image_make(serial, image, mem);
+    if (image->kind == MPII_GPUDT_INDEX__TABLE) {
+        struct table table = {.serial = serial,.unit = MPII_Gpudt_table_unit(serial),
+            .at = (int64_t *) (void *) (mem + image->index)
+        };
+        mpi_errno = MPII_Gpudt_rows_visit(serial, &serial->records[0], 0, serial->size, table_row,
+                                          &table);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    if (serial->nrecords > MPII_GPUDT_MAX_NODES) {
-        nodes = MPL_malloc(nodes_sz, MPL_MEM_DATATYPE);
-        MPIR_ERR_CHKANDJUMP1(!nodes, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                             "datatype on a GPU");
-        MPII_Gpudt_plan_nodes(serial, nodes);
-        block->nodes = block->mem + serial->lookaside_sz;
-        MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->nodes, nodes, nodes_sz, engine->stream),
-                         mpi_errno);
-        is_started = true;
-    }
-    /* After this the host's arrays may go, and a failed copy is known */
-    is_started = false;
+    MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, mem, image->sz, engine->stream), mpi_errno);
+    /* After this the host's copy may go, and a failed one is known */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
 
   fn_exit:
-    MPL_free(nodes);
+    MPL_free(mem);
     return mpi_errno;
   fn_fail:
-    if (is_started)
-        drv->cuStreamSynchronize(engine->stream);
     goto fn_exit;
 }

@@ -27,7 +27,9 @@ cvars:
         copy2d - The driver's 2-D copy, for rows at one pitch
         turn   - A kernel that turns squares in shared memory, for transposed data
         box    - A kernel for nested strides
-        list   - A kernel for lists of contiguous runs
+        table  - The same for small datatypes of any kind, with a list of all their parts
+        rank   - A kernel for lists of short runs, with an index of them
+        list   - A kernel for lists of runs
         map    - A kernel for many small datatypes, with a map of one of them in shared memory
         tree   - A kernel that walks the whole datatype
         rows   - No kernels: a copy by the driver for each block or row
@@ -118,6 +120,12 @@ unsigned MPII_Gpudt_allowed_strategies(void)
             break;
         case MPIR_CVAR_GPUDT_STRATEGY_box:
             allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_table:
+            allowed = 1u << MPII_GPUDT_STRATEGY__TABLE;
+            break;
+        case MPIR_CVAR_GPUDT_STRATEGY_rank:
+            allowed = 1u << MPII_GPUDT_STRATEGY__RANK;
             break;
         case MPIR_CVAR_GPUDT_STRATEGY_list:
             allowed = 1u << MPII_GPUDT_STRATEGY__LIST;

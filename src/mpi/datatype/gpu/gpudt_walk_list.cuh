@@ -1,0 +1,453 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The locators for lists of entries of any length: one that has an index of them, and one that
+ * searches. See gpudt_walk.cuh. Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_WALK_LIST_CUH_INCLUDED
+#define GPUDT_WALK_LIST_CUH_INCLUDED
+
+#include "gpudt_walk.cuh"
+
+/* Address of a repetition of a list. A list of repetitions need not begin with 0: the plan passes
+ * over those before the range. */
+GPUDT_FN uint64_t gpudt_list_addr(const struct MPII_Gpudt_args_list &args, int64_t rep)
+{
+    uint64_t index[1] = { (uint64_t) rep };
+    uint64_t addr[1] = { args.span.user };
+    if (rep > 0 || args.levels.top.displ != 0)
+        gpudt_levels<uint64_t, 1> (args.levels, index, addr);
+    return addr[0];
+}
+
+/* A list with an index that tells the entry of each child: nothing to search, nothing to remember. A
+ * tile is mostly in one repetition of the list, where no unit needs a division for that. */
+template <int UNIT, int UNPACK> struct gpudt_rank {
+    typedef struct MPII_Gpudt_args_list args_type;
+    enum {
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_RANK(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 1
+    };
+    struct shared_type {
+        int none;
+    };
+
+    const args_type &args;
+    int64_t rep, begin;         /* repetition that the tile begins in, and its stream position */
+    uint64_t user;              /* its address */
+    bool is_inside;             /* so is all of the tile */
+
+    GPUDT_METHOD gpudt_rank(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
+        user(0), is_inside(false)
+    {
+    }
+
+    GPUDT_METHOD void start() const
+    {
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+    }
+
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        rep = (int64_t) gpudt_div((uint64_t) (pos0 + lo * WORD), args.by_list);
+        begin = rep * args.list_size;
+        is_inside = pos0 + hi * WORD - begin <= args.list_size;
+        user = gpudt_list_addr(args, rep);
+        return hi;
+    }
+
+    GPUDT_METHOD int64_t child_of(int64_t pos) const
+    {
+        return args.shift >= 0 ? pos >> args.shift :
+            (int64_t) gpudt_div((uint64_t) pos, args.by_piece);
+    }
+
+    GPUDT_METHOD uint64_t group_of(int64_t child) const
+    {
+        return gpudt_load<uint64_t>(args.groups + (uint64_t) child / 32 * 8);
+    }
+
+    /* Add to addr the displacements of M bytes at these places in the list. Step by step for all of
+     * them, so that M chains of loads are in flight. */
+    template <int M>
+    GPUDT_METHOD void look_up(const int64_t(&pos)[M], uint64_t(&addr)[M]) const
+    {
+        uint64_t group[M];
+        int64_t child[M], entry[M];
+
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++) {
+            child[i] = child_of(pos[i]);
+            group[i] = group_of(child[i]);
+        }
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++)
+            entry[i] = (int32_t) (group[i] >> 32) +
+                __popc((uint32_t) group[i] & ((2u << (child[i] & 31)) - 1));
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++)
+            addr[i] += (uint64_t) (gpudt_entry(args.displ, entry[i]) + pos[i] +
+                                   child[i] * args.gap);
+    }
+
+    /* The same for U words of N adjacent units: the first is looked up, and where an entry begins
+     * with a child that follows it. */
+    template <int U>
+    GPUDT_METHOD void look_up_words(const int64_t(&pos)[U], uint64_t(&addr)[U * N]) const
+    {
+        const int piece = args.piece < WORD ? (int) args.piece : WORD;
+        uint64_t begins[U];
+        int64_t child[U], entry[U], disp[U];
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            child[u] = child_of(pos[u]);
+            const uint64_t group = group_of(child[u]);
+            begins[u] = (uint32_t) group;
+            entry[u] = (int32_t) (group >> 32);
+        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            const int bit = (int) (child[u] & 31);
+            entry[u] += __popc((uint32_t) begins[u] & ((2u << bit) - 1));
+            disp[u] = gpudt_entry(args.displ, entry[u]);
+            if (bit + N > 32)
+                begins[u] |= group_of(child[u] + N) << 32;
+            begins[u] >>= bit;
+        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            const int64_t rest = (child[u] + 1) * args.piece - pos[u];
+            uint32_t next = (uint32_t) begins[u];       /* bit 0: of the child at hand */
+            int left = rest < WORD ? (int) rest : WORD; /* from the word's begin to that child's end */
+            uint64_t at = addr[u * N] + (uint64_t) (disp[u] + pos[u] + child[u] * args.gap);
+
+            addr[u * N] = at;
+            GPUDT_UNROLL
+            for (int n = 1; n < N; n++) {
+                if (n * UNIT == left) {
+                    left += piece;
+                    at += (uint64_t) args.gap;
+                    next >>= 1;
+                    if (next & 1) {
+                        const int64_t other = gpudt_entry(args.displ, ++entry[u]);
+                        at += (uint64_t) (other - disp[u]);
+                        disp[u] = other;
+                    }
+                }
+                addr[u * N + n] = at + n * UNIT;
+            }
+        }
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N]) const
+    {
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            addr[i] = user;
+        if (N > 1 && is_inside) {
+            int64_t pos[U];
+            GPUDT_UNROLL
+            for (int u = 0; u < U; u++)
+                pos[u] = pos0 - begin + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) * UNIT;
+            look_up_words<U> (pos, addr);
+            return;
+        }
+        int64_t pos[U * N];
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            pos[i] = pos0 - begin +
+                gpudt_clamp<CHECKED> (first[i / N] + i % N * STEP, lo, hi) * UNIT;
+        if (!is_inside) {
+            GPUDT_UNROLL
+            for (int i = 0; i < U * N; i++) {
+                const int64_t more = (int64_t) gpudt_div((uint64_t) pos[i], args.by_list);
+                pos[i] -= more * args.list_size;
+                if (more > 0)
+                    addr[i] = gpudt_list_addr(args, rep + more);
+            }
+        }
+        look_up<U * N> (pos, addr);
+    }
+
+    GPUDT_METHOD uint64_t point(int64_t pos) const
+    {
+        const int64_t which = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+        const int64_t rest[1] = { pos - which * args.list_size };
+        uint64_t addr[1] = { gpudt_list_addr(args, which) };
+        look_up<1> (rest, addr);
+        return addr[0];
+    }
+};
+
+/* A list of entries. The block looks up the entries of a tile once and keeps them at hand as a
+ * window, with a bit for each unit of the tile that an entry begins with: a unit's entry is the
+ * number of bits up to the unit, so that no thread searches. Entries are numbered through all
+ * repetitions of the list. What the next window begins with is loaded while this one is in use. */
+template <int UNIT, int UNPACK> struct gpudt_list {
+    typedef struct MPII_Gpudt_args_list args_type;
+    enum {
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_LIST(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 1, TOGETHER = 0,
+        NGROUPS = MPII_GPUDT_THREADS * MPII_GPUDT_LIST_ROUNDS * N / 32,
+        GROUPS_PER_LANE = NGROUPS / 32,
+        BATCHES = MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS
+    };
+    static_assert(MPII_GPUDT_LIST_ROUNDS % UNROLL == 0 && NGROUPS % 32 == 0, "whole groups");
+    /* 32 units of the tile */
+    struct alignas(8) group {
+        uint32_t begins;        /* bit i: an entry begins with unit i, or is the window's first */
+        int32_t before;         /* entry that is in effect before unit 0 */
+    };
+    struct shared_type {
+        struct group group[NGROUPS];
+        uint64_t ahead[MPII_GPUDT_WINDOW];      /* address of a unit - its offset from pos0 */
+        int32_t start[MPII_GPUDT_WINDOW];       /* offset of a piece's begin, if there are pieces */
+        int32_t filled[BATCHES];        /* entries in the window if this batch completed it, or 0 */
+        int32_t first;          /* the window's first entry that is wanted */
+        int64_t found;          /* result of one round of the search */
+        int64_t covered;        /* stream position up to which an incomplete window goes */
+    };
+
+    const args_type &args;
+    shared_type *shared;
+    bool is_placed;             /* rep and run0 say where the next window starts */
+    int64_t rep, run0;          /* repetition, and entry in it, that the window starts with */
+    int64_t which, begin, end, disp;    /* the thread's own entry: repetition, positions, place */
+
+    GPUDT_METHOD gpudt_list(const args_type &args_, shared_type *shared_):args(args_),
+        shared(shared_), is_placed(false), rep(0), run0(0)
+    {
+    }
+
+    GPUDT_METHOD void start() const
+    {
+    }
+
+    GPUDT_METHOD int64_t prefix(int64_t run) const
+    {
+        return gpudt_entry(args.prefix, run);
+    }
+
+    /* The entry that holds `key` (in pieces), found by all threads of the block: each round cuts
+     * what is left into as many parts as there are threads. */
+    GPUDT_METHOD int64_t find_run(int64_t key) const
+    {
+        int64_t lo = 0, hi = args.nruns, step;
+        do {
+            step = (hi - lo + MPII_GPUDT_THREADS - 1) / MPII_GPUDT_THREADS;
+            int64_t mine = lo + (int64_t) threadIdx.x * step;
+            int64_t next = mine + step < hi ? mine + step : hi;
+            if (mine < hi && prefix(mine) <= key && key < prefix(next))
+                shared->found = mine;
+            __syncthreads();    /* publishes found */
+            lo = shared->found;
+            hi = lo + step < hi ? lo + step : hi;
+            __syncthreads();    /* everyone has read found before the next round writes it */
+        } while (step > 1);
+        return lo;
+    }
+
+    /* Bring the number of an entry back into the list. */
+    GPUDT_METHOD void wrap(int64_t &rep_, int64_t &run) const
+    {
+        if (run >= args.nruns) {
+            int64_t skip = (int64_t) gpudt_div((uint64_t) run, args.by_nruns);
+            rep_ += skip;
+            run -= skip * args.nruns;
+        }
+    }
+
+    /* Load the entry that this thread has in one batch of the window. */
+    GPUDT_METHOD void fetch(int batch)
+    {
+        int64_t run = run0 + batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
+        which = rep;
+        wrap(which, run);
+        begin = prefix(run);
+        end = prefix(run + 1);
+        disp = gpudt_entry(args.displ, run);
+    }
+
+    /* Enter it in the window. Stream positions lo to hi are wanted. */
+    GPUDT_METHOD void fill(int batch, int64_t pos0, int64_t lo, int64_t hi) const
+    {
+        const int at = batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
+        const int64_t base = which * args.list_size, to = base + end * args.piece;
+        int64_t from = base + begin * args.piece;
+        int unit = 0;
+
+        if (at == MPII_GPUDT_WINDOW - 1)
+            shared->covered = to;
+        if (from >= hi || to <= lo)
+            return;
+        uint64_t ahead = gpudt_list_addr(args, which) +
+            (uint64_t) (disp + begin * (args.piece + args.gap));
+        if (from > lo)
+            unit = (int) (from - pos0) / UNIT;
+        else
+            shared->first = at;
+        if (args.gap != 0) {
+            /* Offsets are small if they are counted from the piece that lo is in. */
+            const int64_t skip = from < lo ?
+                (int64_t) gpudt_div((uint64_t) (lo - from), args.by_piece) : 0;
+            from += skip * args.piece;
+            ahead += (uint64_t) (skip * (args.piece + args.gap));
+            shared->start[at] = (int32_t) (from - pos0);
+        }
+        shared->ahead[at] = ahead - (uint64_t) (from - pos0);
+        gpudt_shared_or(&shared->group[unit / 32].begins, 1u << unit % 32);
+        if (to >= hi)
+            shared->filled[batch] = at + 1;
+    }
+
+    /* What is in effect before each group, by the threads of one warp. */
+    GPUDT_METHOD void count() const
+    {
+        struct group *group = &shared->group[threadIdx.x * GROUPS_PER_LANE];
+        int mine = 0;
+        for (int k = 0; k < GROUPS_PER_LANE; k++)
+            mine += __popc(group[k].begins);
+        int before = mine;
+        for (unsigned d = 1; d < 32; d *= 2) {
+            const int other = __shfl_up_sync(0xffffffffu, before, d);
+            before += threadIdx.x >= d ? other : 0;
+        }
+        before += shared->first - 1 - mine;
+        for (int k = 0; k < GROUPS_PER_LANE; k++) {
+            group[k].before = before;
+            before += __popc(group[k].begins);
+        }
+    }
+
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        const int64_t pos = pos0 + lo * WORD, limit = pos0 + hi * WORD;
+        if (!is_placed) {
+            rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+            /* A short list is at hand as a whole. */
+            run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
+                : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size),
+                                               args.by_piece));
+            fetch(0);
+            is_placed = true;
+        }
+        for (int k = (int) threadIdx.x; k < NGROUPS; k += MPII_GPUDT_THREADS)
+            shared->group[k].begins = 0;
+        if (threadIdx.x < BATCHES)
+            shared->filled[threadIdx.x] = 0;
+        __syncthreads();        /* publishes begins and filled */
+        int nwindow = 0;
+        for (int batch = 0; batch < BATCHES && nwindow == 0; batch++) {
+            if (batch > 0)
+                fetch(batch);
+            fill(batch, pos0, pos, limit);
+            __syncthreads();    /* publishes this batch */
+            nwindow = shared->filled[batch];
+        }
+        if (nwindow > 0) {
+            run0 += nwindow - 1;        /* the last entry may go on in the next tile */
+        } else {
+            /* Many short entries: as many words as are all in the window, which is at least one.
+             * The next window starts early enough for the word that is not. */
+            hi = (int) ((shared->covered - pos0) / WORD);
+            run0 += MPII_GPUDT_WINDOW - N;
+        }
+        wrap(rep, run0);
+        fetch(0);
+        if (threadIdx.x < 32)
+            count();
+        __syncthreads();        /* publishes before */
+        return hi;
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+        __syncthreads();        /* nobody reads the window any more */
+    }
+
+    /* The entry of one unit of a group. */
+    GPUDT_METHOD int entry_of(const struct group &group, int bit) const
+    {
+        return group.before + __popc(group.begins & ((2u << bit) - 1));
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t, const int (&first)[U], int, int,
+                             uint64_t(&addr)[U * N]) const
+    {
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            if (STEP == 1)
+                locate_adjacent(first[u], &addr[u * N]);
+            else
+                locate_spread(first[u], &addr[u * N]);
+        }
+    }
+
+    /* All units of a word are in one group: look up the first, go on from there. */
+    GPUDT_METHOD void locate_adjacent(int first, uint64_t *addr) const
+    {
+        const struct group group = shared->group[first / 32];
+        const int bit = first % 32;
+        int entry = entry_of(group, bit);
+        uint32_t left = 0;      /* wraps in words outside of the range, which are located too */
+        uint64_t ahead = shared->ahead[entry];
+
+        if (args.gap != 0) {
+            const int inside = first * UNIT - shared->start[entry];
+            const int piece = (int) gpudt_div((uint32_t) inside, args.by_piece);
+            ahead += (uint64_t) (piece * args.gap);
+            left = ((uint32_t) piece + 1) * (uint32_t) args.piece - (uint32_t) inside;
+        }
+        addr[0] = ahead + first * UNIT;
+        GPUDT_UNROLL
+        for (int n = 1; n < N; n++) {
+            left -= UNIT;
+            if (group.begins >> (bit + n) & 1) {
+                entry++;
+                ahead = shared->ahead[entry];
+                left = (uint32_t) args.piece;
+            } else if (args.gap != 0 && left == 0) {
+                ahead += (uint64_t) args.gap;
+                left = (uint32_t) args.piece;
+            }
+            addr[n] = ahead + (first + n) * UNIT;
+        }
+    }
+
+    /* Each unit is in the next group. */
+    GPUDT_METHOD void locate_spread(int first, uint64_t *addr) const
+    {
+        GPUDT_UNROLL
+        for (int n = 0; n < N; n++) {
+            const int offset = (first + n * STEP) * UNIT;
+            const int entry = entry_of(shared->group[first / 32 + n], first % 32);
+            addr[n] = shared->ahead[entry] + offset;
+            if (args.gap != 0)
+                addr[n] += (uint64_t)
+                    ((int64_t) gpudt_div((uint32_t) (offset - shared->start[entry]),
+                                         args.by_piece) * args.gap);
+        }
+    }
+
+    /* Without the window. */
+    GPUDT_METHOD uint64_t point(int64_t pos) const
+    {
+        const int64_t rep_ = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+        const int64_t rest = pos - rep_ * args.list_size;
+        const int64_t child = (int64_t) gpudt_div((uint64_t) rest, args.by_piece);
+        const int64_t at = gpudt_search(args.prefix, 0, args.nruns, child);
+        return gpudt_list_addr(args, rep_) +
+            (uint64_t) (gpudt_entry(args.displ, at) + rest + child * args.gap);
+    }
+};
+
+#endif /* GPUDT_WALK_LIST_CUH_INCLUDED */

@@ -1,0 +1,300 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The locators for any type at all: one that walks its tree, and one that does so once for a map of
+ * a small type. See gpudt_walk.cuh. Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_WALK_TREE_CUH_INCLUDED
+#define GPUDT_WALK_TREE_CUH_INCLUDED
+
+#include "gpudt_walk.cuh"
+
+/* The topmost list on the way to a position, and where in it the position lies. */
+struct gpudt_narrow {
+    int64_t base;               /* stream position at which this occurrence of the list starts */
+    int64_t lo, hi;             /* entries to search */
+    int32_t node;               /* -1: none */
+};
+
+/* The run around a byte. If it is one of equal runs at a stride, `more` of them follow. */
+struct gpudt_run {
+    int64_t disp;               /* displacement of the byte asked for */
+    int64_t left;               /* bytes of the run from it on */
+    int64_t more;
+    int64_t size;               /* of each run */
+    int64_t stride;             /* from one run's beginning to the next's */
+};
+
+/* Point-based traversal of a whole tree, for one byte. `list` is where to search the topmost list
+ * (in) or receives its place (out, if `report`). */
+template <class I>
+GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uint64_t lookaside,
+                                        int root, I pos, struct gpudt_narrow *list, bool report)
+{
+    struct gpudt_run run = { 0, 0, 0, 0, 0 };
+    const I whole = pos;
+    int at = root;
+
+    for (;;) {
+        const struct MPII_Gpudt_node &node = nodes[at];
+        if (node.kind == MPII_GPUDT_KIND__BLOCK) {
+            run.disp += pos;
+            run.left = node.size - (int64_t) pos;
+            return run;
+        }
+        run.more = 0;
+        if (node.kind == MPII_GPUDT_KIND__VECTOR) {
+            const I i = gpudt_div(pos, node.div);
+            run.disp += (int64_t) i * node.step;
+            run.more = node.count - 1 - (int64_t) i;
+            run.size = node.child_size;
+            run.stride = node.step;
+            pos -= i * (I) node.child_size;
+            at = node.child;
+            continue;
+        }
+        const uint64_t first = lookaside + (uint64_t) node.lookaside;   /* of its lists */
+        if (node.kind == MPII_GPUDT_KIND__BLKINDEXED) {
+            const I i = gpudt_div(pos, node.div);
+            run.disp += gpudt_entry(first, (int64_t) i);
+            pos -= i * (I) node.child_size;
+            at = node.child;
+            continue;
+        }
+
+        /* INDEXED, RUNS and STRUCT: entry by search in prefix */
+        const bool is_struct = node.kind == MPII_GPUDT_KIND__STRUCT;
+        const I key = is_struct ? pos : gpudt_div(pos, node.div);
+        int64_t lo = 0, hi = node.count;
+        if (!report && at == list->node) {
+            lo = list->lo;
+            hi = list->hi;
+        }
+        const int64_t entry = gpudt_search(first, lo, hi, (int64_t) key);
+        if (report && list->node < 0) {
+            list->node = at;
+            list->base = (int64_t) (whole - pos);
+            list->lo = entry;
+        }
+        const uint64_t displ = first + 8 * ((uint64_t) node.count + 1);
+        run.disp += gpudt_entry(displ, entry);
+        if (is_struct) {
+            pos -= (I) gpudt_entry(first, entry);
+            at = gpudt_load<int32_t>(displ + 8 * (uint64_t) node.count + 4 * (uint64_t) entry);
+            continue;
+        }
+        const int64_t beyond = gpudt_entry(first, entry + 1);
+        if (node.kind == MPII_GPUDT_KIND__RUNS) {
+            run.disp += (int64_t) pos;
+            run.left = beyond * node.child_size - (int64_t) pos;
+            return run;
+        }
+        run.disp += (int64_t) key * node.step;
+        run.more = beyond - 1 - (int64_t) key;
+        run.size = node.child_size;
+        run.stride = node.step;
+        pos -= key * (I) node.child_size;
+        at = node.child;
+    }
+}
+
+/* Addresses of N units from `pos` on: one descent for all runs at one stride. */
+template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t pos, uint64_t *addr)
+{
+    int done = 0;
+    do {
+        struct gpudt_run run = where.run(pos + done * UNIT);
+        int64_t start = run.disp + run.left - run.size; /* of the run, if more follow */
+        int left = run.left < N * UNIT ? (int) run.left / UNIT : N;
+        GPUDT_UNROLL
+        for (int n = 0; n < N; n++) {
+            if (n != done)
+                continue;
+            if (left == 0 && run.more > 0) {
+                run.more--;
+                start += run.stride;
+                run.disp = start;
+                left = run.size < N * UNIT ? (int) run.size / UNIT : N;
+            }
+            if (left > 0) {
+                addr[n] = where.args.span.user + (uint64_t) run.disp;
+                run.disp += UNIT;
+                left--;
+                done++;
+            }
+        }
+    } while (done < N);
+}
+
+/* Any tree. Small ones are copied to shared memory; in a long topmost list each tile searches only
+ * where its own bytes are. */
+template <class I, int UNIT, int UNPACK> struct gpudt_tree {
+    typedef struct MPII_Gpudt_args_tree args_type;
+    enum {
+        WORD = MPII_GPUDT_WORD_TREE(UNIT, UNPACK), UNROLL = MPII_GPUDT_UNROLL_TREE(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 0
+    };
+    struct shared_type {
+        struct MPII_Gpudt_node node[MPII_GPUDT_MAX_NODES];
+        struct gpudt_narrow end[2];
+    };
+
+    const args_type &args;
+    shared_type *shared;
+    const struct MPII_Gpudt_node *nodes;
+    struct gpudt_narrow list;
+
+    GPUDT_METHOD gpudt_tree(const args_type &args_, shared_type *shared_):args(args_),
+        shared(shared_)
+    {
+        list.node = -1;
+        nodes = args.nodes == 0 ? shared->node : (const struct MPII_Gpudt_node *)
+            GPUDT_ADDRESS(args.nodes, args.nnodes * sizeof(struct MPII_Gpudt_node), 8);
+    }
+
+    GPUDT_METHOD void start() const
+    {
+        if (args.nodes == 0) {
+            const int words = args.nnodes * (int) (sizeof(struct MPII_Gpudt_node) / 8);
+            for (int i = (int) threadIdx.x; i < words; i += MPII_GPUDT_THREADS)
+                ((uint64_t *) (void *) shared->node)[i] =
+                    ((const uint64_t *) (const void *) args.node)[i];
+            __syncthreads();    /* publishes node */
+        }
+    }
+
+    GPUDT_METHOD struct gpudt_run descend(int64_t pos, struct gpudt_narrow *where,
+                                          bool report) const
+    {
+        I rep = gpudt_div((I) pos, args.by_type);
+        I base = rep * (I) args.type_size;
+        struct gpudt_run run = gpudt_descend<I> (nodes, args.lookaside, args.root, (I) pos - base,
+                                                 where, report);
+        run.disp += (int64_t) rep * args.extent;
+        where->base += report ? (int64_t) base : 0;
+        return run;
+    }
+
+    GPUDT_METHOD struct gpudt_run run(int64_t pos)
+    {
+        return descend(pos, &list, false);
+    }
+
+    /* Both ends of the tile in the same occurrence of the same list: so is all between them. */
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        if (!args.narrow)
+            return hi;
+        if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
+            struct gpudt_narrow found = { 0, 0, 0, -1 };
+            descend(threadIdx.x == 0 ? pos0 + lo * WORD : pos0 + hi * WORD - 1, &found, true);
+            shared->end[threadIdx.x / 32] = found;
+        }
+        __syncthreads();        /* publishes end */
+        list = shared->end[0];
+        list.hi = shared->end[1].lo + 1;
+        if (list.node != shared->end[1].node || list.base != shared->end[1].base)
+            list.node = -1;
+        return hi;
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+        if (args.narrow)
+            __syncthreads();    /* everyone has read end */
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N])
+    {
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++)
+            gpudt_cover<UNIT, N> (*this, pos0 + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) *
+                                  UNIT, &addr[u * N]);
+    }
+
+    GPUDT_METHOD uint64_t point(int64_t pos) const
+    {
+        struct gpudt_narrow anywhere = { 0, 0, 0, -1 };
+        return args.span.user + (uint64_t) descend(pos, &anywhere, false).disp;
+    }
+};
+
+template <int UNIT, int UNPACK> using gpudt_tree32 = gpudt_tree<uint32_t, UNIT, UNPACK>;
+template <int UNIT, int UNPACK> using gpudt_tree64 = gpudt_tree<uint64_t, UNIT, UNPACK>;
+
+/* Many small datatypes, whatever their tree: each block expands one of them, unit by unit, into a
+ * map in shared memory. */
+template <int UNIT, int UNPACK> struct gpudt_map {
+    typedef struct MPII_Gpudt_args_tree args_type;
+    enum {
+        WORD = MPII_GPUDT_WORD_BOX(UNIT), UNROLL = MPII_GPUDT_UNROLL_MAP(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 0, TOGETHER = 0
+    };
+    typedef gpudt_tree<uint32_t, UNIT, UNPACK> tree;
+    struct shared_type {
+        typename tree::shared_type tree_shared;
+        int32_t disp[MPII_GPUDT_MAX_MAP + MPII_GPUDT_MAX_MAP / 32];
+    };
+
+    const args_type &args;
+    shared_type *shared;
+
+    GPUDT_METHOD gpudt_map(const args_type &args_, shared_type *shared_):args(args_),
+        shared(shared_)
+    {
+    }
+
+    /* Where a unit is in the map. A gap after every 32 keeps threads that go in steps of N apart in
+     * the banks of shared memory. */
+    GPUDT_METHOD int32_t &place(uint32_t unit) const
+    {
+        return shared->disp[N > 1 && STEP == 1 ? unit + unit / 32 : unit];
+    }
+
+    GPUDT_METHOD void start() const
+    {
+        tree whole(args, &shared->tree_shared);
+        whole.start();
+        for (int i = (int) threadIdx.x; i < (int) args.type_units; i += MPII_GPUDT_THREADS)
+            place(i) = (int32_t) (whole.point(i * UNIT) - args.span.user);
+        __syncthreads();        /* publishes disp */
+    }
+
+    GPUDT_METHOD int enter(int64_t, int, int hi) const
+    {
+        return hi;
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+    }
+
+    GPUDT_METHOD uint64_t look_up(uint32_t index) const
+    {
+        const uint32_t rep = gpudt_div(index, args.by_units);
+        const int32_t disp = place(index - rep * (uint32_t) args.type_units);
+        return gpudt_advance(args.span.user + (uint64_t) (int64_t) disp, rep, args.extent);
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N]) const
+    {
+        const uint32_t unit0 = (uint32_t) (pos0 / UNIT);
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            addr[i] = look_up(unit0 + (uint32_t)
+                              gpudt_clamp<CHECKED> (first[i / N] + i % N * STEP, lo, hi));
+    }
+
+    GPUDT_METHOD uint64_t point(int64_t pos) const
+    {
+        return look_up((uint32_t) (pos / UNIT)) + (uint64_t) (pos % UNIT);
+    }
+};
+
+#endif /* GPUDT_WALK_TREE_CUH_INCLUDED */
