@@ -28,6 +28,10 @@ void MPIR_Gpudt_host_unregister(void *mem, size_t sz);
  * loops over the pieces of one buffer. */
 void MPIR_Gpudt_host_only(bool on);
 
+/* The next pack or unpack of this thread is the application's own: one that follows
+ * MPIR_Gpudt_has_part is a message's, and takes its word that the buffer is host memory. */
+void MPIR_Gpudt_forget_buffer(void);
+
 /* Count a piece of a message that goes through pageable memory because the pool has none left. */
 void MPIR_Gpudt_count_heap_chunk(void);
 
