@@ -4,15 +4,13 @@
  */
 
 /* A message between host buffers costs at most one query of a pointer at either end, though the
- * process uses a GPU, but for long ones with a datatype over the network; and what is known of its
- * buffer is not taken for knowledge of a pack that follows. Two processes, on the emulated driver,
- * which counts. */
+ * process uses a GPU; and what is known of its buffer is not taken for knowledge of a pack that
+ * follows. Two processes, on the emulated driver, which counts. */
 
 #include "report.h"
 #include "side.h"
 
 #include <limits.h>
-#include <stdlib.h>
 
 #define MESSAGES 50
 
@@ -43,12 +41,9 @@ static void exchange(struct side *s, int is_expected)
 static void one_case(const char *what, MPI_Datatype type, MPI_Aint count)
 {
     struct side s;
-    long before, queries, most = MESSAGES;
+    long before, queries;
 
     side_make(&s, MEM__PAGEABLE, type, count, 0);
-    /* A long one is packed in pieces over the network, each of which is asked about, both sides */
-    if (type != MPI_INT && s.size > 65536 && getenv("MPIR_CVAR_NOLOCAL"))
-        most *= 5;
     for (int is_expected = 0; is_expected < 2; is_expected++) {
         if (rank == 0)
             side_fill(&s, 7);
@@ -57,7 +52,7 @@ static void one_case(const char *what, MPI_Datatype type, MPI_Aint count)
         before = gpu.emu_call_count();
         exchange(&s, is_expected);
         queries = gpu.emu_call_count() - before;
-        if (queries > most)
+        if (queries > MESSAGES)
             report_fail("%s of %ld bytes, %s: %ld queries for %d messages", what, (long) s.size,
                         is_expected ? "expected" : "unexpected", queries, MESSAGES);
         if (rank == 1)

@@ -36,6 +36,21 @@ static inline bool MPIDI_Gpudt_is_gpu(const void *buf, MPI_Aint count, MPI_Datat
         MPIR_Gpudt_has_part(buf, count, datatype, &gpu_addr);
 }
 
+/* Whether a request is a send, or a receive, of a message whose buffer was found to be host memory when it
+ * started: those with one on a GPU do not come to the code for host messages. */
+static inline bool MPIDI_Gpudt_is_host_send(const MPIR_Request * sreq)
+{
+    int type = MPIDI_Request_get_type(sreq);
+
+    return type >= MPIDI_REQUEST_TYPE_SEND && type <= MPIDI_REQUEST_TYPE_BSEND;
+}
+
+static inline bool MPIDI_Gpudt_is_host_recv(const MPIR_Request * rreq)
+{
+    /* With fault tolerance a receiver does not ask the sender of a long message to change its way */
+    return rreq->kind == MPIR_REQUEST_KIND__RECV && !MPIR_CVAR_ENABLE_FT;
+}
+
 /* ---- sending (ch3u_gpudt_send.c) ---- */
 
 /* Start a send of more than 0 bytes for which MPIDI_Gpudt_is_gpu holds, to another process.
@@ -58,10 +73,12 @@ bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, 
 
 /* ---- receiving (ch3u_gpudt_recv.c) ---- */
 
-/* Whether an eager message for a matched request is for MPIDI_Gpudt_receive_eager. */
+/* Whether a message whose data arrives for a matched request is for MPIDI_Gpudt_receive_eager. The data
+ * of a rendezvous is not: whose it is was seen before. */
 static inline bool MPIDI_Gpudt_takes_eager(const MPIR_Request * rreq)
 {
     return rreq->kind == MPIR_REQUEST_KIND__RECV &&
+        MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_RNDV_MSG &&
         MPIDI_Gpudt_is_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype);
 }
 
