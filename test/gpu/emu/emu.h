@@ -143,6 +143,7 @@ struct emu_range {
     int device;
     CUcontext ctx;              /* owner; NULL: none (pools, mapped ranges) */
     bool quiet;                 /* made by the test itself */
+    bool sync_memops;           /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
     const char *caller;
     unsigned flags;
     unsigned long long id;
@@ -227,6 +228,8 @@ void emu_stream_report(void);
 void emu_event_report(void);
 void emu_events_close(CUcontext ctx);
 bool emu_capture_forbids(void); /* an unsafe call now; breaks the captures concerned */
+/* Whether stream is a default stream that would have to wait for a stream that is captured. */
+bool emu_capture_implied(CUstream stream, bool break_it);
 
 /* ---- copies, modules (emu_copy.c, emu_module.c, emu_launch.c) ---- */
 

@@ -45,6 +45,23 @@ bool emu_capture_forbids(void)
     return forbidden;
 }
 
+bool emu_capture_implied(CUstream stream, bool break_it)
+{
+    bool implied = false;
+
+    if (stream != stream->ctx->legacy || __atomic_load_n(&capture_count_seen, __ATOMIC_ACQUIRE) == 0)
+        return false;
+    emu_lock_take();
+    for (int i = 0; i < capture_count; i++) {
+        if (captures[i]->ctx == stream->ctx && !(captures[i]->flags & CU_STREAM_NON_BLOCKING)) {
+            captures[i]->capture_broken |= break_it;
+            implied = true;
+        }
+    }
+    emu_lock_give();
+    return implied;
+}
+
 EMU_EXPORT CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode * mode)
 {
     CUstreamCaptureMode before = thread_mode;
@@ -97,6 +114,7 @@ EMU_EXPORT CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCapture
     EMU_ENTER(EMU_NEED__CTX);
     stream = emu_stream_get(stream);
     EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(!emu_capture_implied(stream, false), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     emu_lock_take();
     *status = !stream->is_captured ? CU_STREAM_CAPTURE_STATUS_NONE :
         stream->capture_broken ? CU_STREAM_CAPTURE_STATUS_INVALIDATED :

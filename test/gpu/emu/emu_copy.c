@@ -5,7 +5,8 @@
 
 /* Emulated copies and fills. All of them are boxes of rows. How far a call waits is what CUDA
  * promises and no more: a copy from pageable memory reads it before it returns, one to pageable
- * memory ends before it returns, device to device returns at once even in its synchronous form. */
+ * memory ends before it returns; from pageable memory to a device, device to device and fills return
+ * at once even in their synchronous form, unless the memory or the context says otherwise. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,9 @@ static bool is_forbidden(const struct emu_range *range, CUstream stream)
         range->device != stream->ctx->device;
 }
 
-static enum place side_place(const struct side *side, const struct box *box, CUstream stream)
+/* The place of a side; *sync is made true if the memory's attribute asks for synchronous copies. */
+static enum place side_place(const struct side *side, const struct box *box, CUstream stream,
+                             bool * sync)
 {
     struct emu_range *range;
     enum place place = PLACE__PAGEABLE;
@@ -50,6 +53,7 @@ static enum place side_place(const struct side *side, const struct box *box, CUs
     emu_lock_take();
     range = emu_range_find(side->addr);
     if (range) {
+        *sync |= range->sync_memops;
         if (span > range->size - (side->addr - range->base))
             place = range->kind == EMU_KIND__REGISTERED ? PLACE__PAGEABLE : PLACE__BAD;
         else if (is_forbidden(range, stream))
@@ -119,14 +123,15 @@ static bool box_stage(struct box *box)
 /* Enqueue a box; wait: the call is one of the synchronous ones. */
 static CUresult box_start(const struct box *form, CUstream stream, bool wait)
 {
+    bool sync = stream->ctx->flags & CU_CTX_SYNC_MEMOPS;
     enum place from, to;
     struct box *box;
     CUresult res;
 
     if (form->width == 0 || form->height == 0 || form->depth == 0)
         return CUDA_SUCCESS;
-    to = side_place(&form->dst, form, stream);
-    from = form->fill >= 0 ? PLACE__DEVICE : side_place(&form->src, form, stream);
+    to = side_place(&form->dst, form, stream, &sync);
+    from = form->fill >= 0 ? PLACE__DEVICE : side_place(&form->src, form, stream, &sync);
     if (to == PLACE__BAD || from == PLACE__BAD)
         return CUDA_ERROR_INVALID_VALUE;
     if (form->fill >= 0 && to == PLACE__PAGEABLE)
@@ -145,7 +150,8 @@ static CUresult box_start(const struct box *form, CUstream stream, bool wait)
     res = emu_enqueue(stream, box_run, box_drop, box, NULL);
     if (res != CUDA_SUCCESS)
         return res;
-    if (to == PLACE__PAGEABLE || (wait && !(to == PLACE__DEVICE && from == PLACE__DEVICE)))
+    if (to == PLACE__PAGEABLE ||
+        (wait && (sync || to == PLACE__PINNED || from == PLACE__PINNED)))
         return emu_stream_wait(stream);
     return CUDA_SUCCESS;
 }
@@ -289,12 +295,12 @@ EMU_EXPORT CUresult CUDAAPI cuMemcpy3DAsync(const CUDA_MEMCPY3D * c, CUstream ha
     return emu_leave(box_start(&box, stream, false));
 }
 
-static CUresult fill(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream)
+static CUresult fill(CUdeviceptr dst, unsigned char value, size_t n, CUstream stream, bool wait)
 {
     struct box box = {.width = n,.height = 1,.depth = 1,.fill = value };
 
     box.dst.addr = dst;
-    return box_start(&box, stream, false);
+    return box_start(&box, stream, wait);
 }
 
 EMU_EXPORT CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t n,
@@ -305,11 +311,11 @@ EMU_EXPORT CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dst, unsigned char value
     EMU_ENTER(EMU_NEED__CTX);
     stream = emu_stream_get(handle);
     EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
-    return emu_leave(fill(dst, value, n, stream));
+    return emu_leave(fill(dst, value, n, stream, false));
 }
 
 EMU_EXPORT CUresult CUDAAPI cuMemsetD8(CUdeviceptr dst, unsigned char value, size_t n)
 {
     EMU_ENTER(EMU_NEED__CTX | EMU_NEED__SAFE);
-    return emu_leave(fill(dst, value, n, emu_current()->legacy));
+    return emu_leave(fill(dst, value, n, emu_current()->legacy, true));
 }

@@ -104,6 +104,7 @@ CUcontext emu_primary(int device)
         primary[device]->id = next_id++;
         ctx_mend(primary[device]);
         primary[device]->peers = 0;
+        primary[device]->flags = 0;
         primary[device]->legacy = emu_stream_new(primary[device], CU_STREAM_DEFAULT, 0);
     }
     return primary[device];
@@ -290,6 +291,20 @@ EMU_EXPORT CUresult CUDAAPI cuCtxGetDevice(CUdevice * device)
 {
     EMU_ENTER(EMU_NEED__CTX);
     *device = emu_current()->device;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuCtxGetFlags(unsigned int *flags)
+{
+    EMU_ENTER(EMU_NEED__CTX);
+    *flags = emu_current()->flags;
+    return emu_leave(CUDA_SUCCESS);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuCtxSetFlags(unsigned int flags)
+{
+    EMU_ENTER(EMU_NEED__CTX);
+    emu_current()->flags = flags;
     return emu_leave(CUDA_SUCCESS);
 }
 

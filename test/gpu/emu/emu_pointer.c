@@ -35,6 +35,9 @@ static bool attribute_store(void *value, CUpointer_attribute attribute,
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
             *(void **) value = is_device ? NULL : (void *) addr;
             return !is_device;
+        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+            *(unsigned *) value = range->sync_memops || range->kind == EMU_KIND__MANAGED;
+            return true;
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
             *(unsigned long long *) value = range->id;
             return true;
@@ -68,6 +71,7 @@ static size_t attribute_sz(CUpointer_attribute attribute)
 {
     switch (attribute) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         case CU_POINTER_ATTRIBUTE_MAPPED:
@@ -117,12 +121,15 @@ EMU_EXPORT CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_a
                                                   CUdeviceptr addr)
 {
     struct emu_range *range;
+    CUresult res = CUDA_ERROR_INVALID_VALUE;
 
-    (void) value;
     EMU_ENTER(EMU_NEED__INIT);
     emu_lock_take();
     range = emu_range_find(addr);
+    if (range && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
+        res = range->kind == EMU_KIND__VMM ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+        range->sync_memops = res == CUDA_SUCCESS && *(const unsigned *) value != 0;
+    }
     emu_lock_give();
-    EMU_CHECK(range && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CUDA_ERROR_INVALID_VALUE);
-    return emu_leave(CUDA_SUCCESS);
+    return emu_leave(res);
 }

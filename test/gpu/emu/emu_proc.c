@@ -23,6 +23,7 @@
     F(CtxCreate, 13000) F(CtxDestroy, 4000) F(CtxPushCurrent, 4000)             \
     F(CtxPopCurrent, 4000) F(CtxSetCurrent, 4000) F(CtxGetCurrent, 4000)        \
     F(CtxGetDevice, 2000) F(CtxGetId, 12000) F(CtxSynchronize, 2000)            \
+    F(CtxGetFlags, 7000) F(CtxSetFlags, 12010)                                  \
     F(CtxGetStreamPriorityRange, 5050) F(CtxEnablePeerAccess, 4000)             \
     F(ThreadExchangeStreamCaptureMode, 10010) F(StreamBeginCapture, 10010)      \
     F(StreamEndCapture, 10000) F(StreamIsCapturing, 10000)                      \

@@ -292,6 +292,7 @@ EMU_EXPORT CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
     stream = emu_stream_get(handle);
     EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
     EMU_CHECK(!stream->is_captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EMU_CHECK(!emu_capture_implied(stream, true), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     return emu_leave(emu_stream_wait(stream));
 }
 

@@ -117,6 +117,41 @@ static void test_default_stream(void)
     OK(cuStreamDestroy(s));
 }
 
+/* Calls without "Async" that return early all the same, until something says that they must not. */
+static void test_synchronous_forms(void)
+{
+    CUdeviceptr d, e;
+    unsigned char source[N];
+    unsigned flags, on = 1;
+
+    OK(cuMemAlloc(&d, N));
+    OK(cuMemAlloc(&e, N));
+    for (unsigned char way = 1; way <= 3; way++) {
+        CUresult busy = way == 1 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+
+        memset(source, way, N);
+        OK(cuMemcpyHtoD(d, source, N));
+        EXPECT(cuStreamQuery(NULL), busy);
+        OK(cuStreamSynchronize(NULL));
+        OK(cuMemcpyDtoD(e, d, N));
+        EXPECT(cuStreamQuery(NULL), busy);
+        OK(cuStreamSynchronize(NULL));
+        CHECK(*(unsigned char *) emu_peek((void *) e, 1) == way);
+        OK(cuMemsetD8(d, 0, N));
+        EXPECT(cuStreamQuery(NULL), busy);
+        OK(cuStreamSynchronize(NULL));
+
+        on = way == 1;          /* first the memory, then the context */
+        OK(cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, d));
+        OK(cuPointerGetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, d + 1));
+        CHECK(on == (way == 1));
+        OK(cuCtxGetFlags(&flags));
+        OK(cuCtxSetFlags(way == 2 ? flags | CU_CTX_SYNC_MEMOPS : flags & ~CU_CTX_SYNC_MEMOPS));
+    }
+    OK(cuMemFree(d));
+    OK(cuMemFree(e));
+}
+
 static void *unsafe_call(void *res)
 {
     CUdeviceptr d;
@@ -143,7 +178,8 @@ static CUresult unsafe_elsewhere(void)
 
 static void test_capture(void)
 {
-    CUstream s;
+    CUstream s, blocking;
+    CUstreamCaptureStatus status;
     CUgraph graph;
     CUdeviceptr d;
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -162,6 +198,16 @@ static void test_capture(void)
     EXPECT(cuMemAlloc(&d, N), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     EXPECT(cuStreamEndCapture(s, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
 
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    EXPECT(cuStreamIsCapturing(NULL, &status), CUDA_SUCCESS);
+    OK(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT(cuStreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    OK(cuStreamEndCapture(blocking, &graph));
+    OK(cuStreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    EXPECT(cuStreamSynchronize(NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    EXPECT(cuStreamEndCapture(blocking, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    OK(cuStreamDestroy(blocking));
+
     OK(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     OK(unsafe_elsewhere());
     OK(cuStreamEndCapture(s, &graph));
@@ -178,6 +224,7 @@ int main(void)
     test_events();
     test_pageable_source_is_read_at_once();
     test_default_stream();
+    test_synchronous_forms();
     test_capture();
     CHECK(emu_live("stream") == 0 && emu_live("event") == 0 && emu_live("memory") == 0);
     OK(cuDevicePrimaryCtxRelease(0));

@@ -21,27 +21,6 @@
 
 static int rank, other;
 
-/* A performance variable of this process. */
-static unsigned long long variable(const char *name)
-{
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    unsigned long long value = 0;
-    int n, at;
-
-    MPI_T_pvar_session_create(&session);
-    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &at) != MPI_SUCCESS &&
-        MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &at) != MPI_SUCCESS) {
-        report_fail("there is no variable %s", name);
-        return 0;
-    }
-    MPI_T_pvar_handle_alloc(session, at, NULL, &handle, &n);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    return value;
-}
-
 /* One after the other. */
 static void messages(enum mem_kind from, enum mem_kind to, int n, long total)
 {
@@ -113,16 +92,16 @@ int main(int argc, char **argv)
             messages(MEM__DEVICE, MEM__PAGEABLE, n, total);
         }
         if (round == 0)
-            pinned = variable("gpudt_pinned_bytes");
+            pinned = report_variable("gpudt_pinned_bytes");
     }
-    CHECK(variable("gpudt_heap_chunks") == 0);
-    CHECK(variable("gpudt_pinned_bytes") == pinned);
+    CHECK(report_variable("gpudt_heap_chunks") == 0);
+    CHECK(report_variable("gpudt_pinned_bytes") == pinned);
     for (int i = 0; i < 3; i++) {
         burst(100000);
         burst(500);
     }
     /* The engine pins memory of its own for what does not fit into the pool */
-    CHECK(variable("gpudt_pinned_bytes") <= pinned + ENGINE_PINNED_MAX);
+    CHECK(report_variable("gpudt_pinned_bytes") <= pinned + ENGINE_PINNED_MAX);
     messages(MEM__DEVICE, MEM__DEVICE, 5000, total);
     MPI_T_finalize();
     MPI_Finalize();

@@ -4,8 +4,8 @@
  */
 
 /* The program's CUDA state is as it was after each call: current context, stack of contexts, stream
- * captures in progress, the thread's capture mode; and no call waits for, or works in, the default
- * stream. With "cold" the captures are there when the engine is used for the first time. */
+ * captures in progress, the thread's capture mode; and no call works in the default stream, or waits
+ * for it but for memory that MPI sees for the first time. With "cold" the captures are there when the engine is used for the first time. */
 
 #include "gpu.h"
 #include "report.h"
@@ -87,6 +87,23 @@ static void capture_in_this_thread(void)
     CU(StreamDestroy(stream));
 }
 
+/* The default stream would have to wait for such a stream. Memory that MPI has not seen before. */
+static void capture_of_blocking_stream(void)
+{
+    struct strided s;
+    CUstream stream;
+
+    strided_make(&s, MEM__DEVICE, MEM__DEVICE, BLOCKS, 0);
+    strided_fill_user(&s);
+    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
+    CU(StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    CHECK_MPI(strided_pack(&s));
+    capture_check(stream);
+    strided_check_packed(&s);
+    CU(StreamDestroy(stream));
+    strided_free(&s);
+}
+
 static pthread_barrier_t barrier;
 
 static void *capture_thread(void *unused)
@@ -156,6 +173,7 @@ int main(int argc, char **argv)
     gpu_set_current(0);
     strided_make(&prepared, MEM__DEVICE, MEM__PAGEABLE, BLOCKS, 1);
     capture_in_this_thread();
+    capture_of_blocking_stream();
     capture_in_other_thread();
     default_stream_is_busy();
     strided_free(&prepared);

@@ -51,8 +51,10 @@
     F(MemUnmap, 10020, 10020)                                                   \
     F(MemSetAccess, 10020, 10020)                                               \
     F(MemGetAllocationGranularity, 10020, 10020)                                \
+    F(Memcpy, 4000, 4000)                                                       \
     F(MemcpyAsync, 4000, 4000)                                                  \
     F(Memcpy2DAsync, 3020, 3020)                                                \
+    F(MemsetD8, 3020, 3020)                                                     \
     F(MemsetD8Async, 3020, 3020)                                                \
     F(StreamCreate, 2000, 2000)                                                 \
     F(StreamDestroy, 4000, 4000)                                                \

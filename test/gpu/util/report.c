@@ -56,6 +56,26 @@ int report_compare(const char *what, const void *seen, const void *expected, siz
     return 0;
 }
 
+unsigned long long report_variable(const char *name)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    unsigned long long value = 0;
+    int n, at;
+
+    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &at) != MPI_SUCCESS &&
+        MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_LEVEL, &at) != MPI_SUCCESS) {
+        report_fail("there is no variable %s", name);
+        return 0;
+    }
+    MPI_T_pvar_session_create(&session);
+    MPI_T_pvar_handle_alloc(session, at, NULL, &handle, &n);
+    MPI_T_pvar_read(session, handle, &value);
+    MPI_T_pvar_handle_free(session, &handle);
+    MPI_T_pvar_session_free(&session);
+    return value;
+}
+
 void report_time_limit(unsigned seconds)
 {
     alarm(seconds);

@@ -38,6 +38,9 @@ const char *report_mpi_text(int err);
 /* Compare n bytes; the first difference is counted as a failure. Returns 1 if they are equal. */
 int report_compare(const char *what, const void *seen, const void *expected, size_t n);
 
+/* A performance variable of this process, by name; a failure is counted if there is none. */
+unsigned long long report_variable(const char *name);
+
 /* Give up unless the program ends within so many seconds: SIGALRM. */
 void report_time_limit(unsigned seconds);
 

@@ -48,6 +48,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_image.c           \
     src/mpi/datatype/gpu/gpudt_launch.c          \
     src/mpi/datatype/gpu/gpudt_mem.c             \
+    src/mpi/datatype/gpu/gpudt_memops.c          \
     src/mpi/datatype/gpu/gpudt_module.c          \
     src/mpi/datatype/gpu/gpudt_near.c            \
     src/mpi/datatype/gpu/gpudt_pack.c            \

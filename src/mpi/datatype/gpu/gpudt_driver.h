@@ -37,6 +37,7 @@
     F(CtxPopCurrent, 4000, "cuCtxPopCurrent_v2")                                    \
     F(CtxGetDevice, 2000, "cuCtxGetDevice")                                         \
     F(CtxEnablePeerAccess, 4000, "cuCtxEnablePeerAccess")                           \
+    F(CtxGetFlags, 7000, "cuCtxGetFlags")                                           \
     F(CtxGetStreamPriorityRange, 5050, "cuCtxGetStreamPriorityRange")               \
     F(ThreadExchangeStreamCaptureMode, 10010, "cuThreadExchangeStreamCaptureMode")  \
     F(ModuleLoadData, 2000, "cuModuleLoadData")                                     \
@@ -55,8 +56,10 @@
     F(Memcpy2DAsync, 3020, "cuMemcpy2DAsync_v2")                                    \
     F(PointerGetAttribute, 4000, "cuPointerGetAttribute")                           \
     F(PointerGetAttributes, 7000, "cuPointerGetAttributes")                         \
+    F(PointerSetAttribute, 6000, "cuPointerSetAttribute")                           \
     F(StreamCreateWithPriority, 5050, "cuStreamCreateWithPriority")                 \
     F(StreamDestroy, 4000, "cuStreamDestroy_v2")                                    \
+    F(StreamIsCapturing, 10000, "cuStreamIsCapturing")                              \
     F(StreamSynchronize, 2000, "cuStreamSynchronize")                               \
     F(EventCreate, 2000, "cuEventCreate")                                           \
     F(EventDestroy, 4000, "cuEventDestroy_v2")                                      \
@@ -66,7 +69,8 @@
 
 /* May be NULL in the table: look before you call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
-    F(CtxGetId, 12000, "cuCtxGetId")
+    F(CtxGetId, 12000, "cuCtxGetId")                                                 \
+    F(CtxSetFlags, 12010, "cuCtxSetFlags")
 
 /* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
  * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */

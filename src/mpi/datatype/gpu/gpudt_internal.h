@@ -67,6 +67,7 @@ typedef struct MPII_Gpudt_engine {
 
     CUstream stream;            /* all work of the engine is ordered by it */
     int nsms;
+    MPL_atomic_int_t sync_memops;       /* true: the context is marked; see gpudt_memops.c */
 
     /* All below are guarded by MPII_Gpudt_pool_lock. */
     enum MPII_Gpudt_module_e module_state;
@@ -110,6 +111,13 @@ static inline bool MPII_Gpudt_is_private(const MPIR_Gpudt_ptr_t * ptr)
 {
     return ptr->mem == MPIR_GPUDT_MEM__DEVICE && ptr->ctx == NULL;
 }
+
+/* Have what the program has done so far to some GPU memory with cudaMemcpy, cudaMemset and their like,
+ * and what it will do, end before what the engine does with it (gpudt_memops.c). Waits, the first
+ * time that it sees an allocation.
+ *   addr  (IN)  in GPU memory
+ *   ptr   (IN)  what MPIR_Gpudt_query_ptr says of it */
+int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr);
 
 /* ---- kernels (gpudt_module.c) ---- */
 
@@ -212,7 +220,7 @@ const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op);
 int MPII_Gpudt_route(MPIR_Gpudt_op * op);
 
 /* Find out what memory a side is in: as far as its lowest byte tells, or that of every block
- * (gpudt_side.c). Fills in ptr and is_mixed.
+ * (gpudt_side.c). Fills in ptr and is_mixed. GPU memory is ready for a transfer then.
  *   every_block  (IN)  the buffer is given by absolute addresses: its blocks may be anywhere */
 int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block);
 
@@ -295,7 +303,8 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \
     F(fallbacks_pinned, "Pools for messages that could not be pinned")                          \
-    F(heap_chunks, "Pieces of messages that went through pageable memory")
+    F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
+    F(memops_waits, "Waits for the default stream, when GPU memory was seen for the first time")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \
     F(pinned_bytes, "Bytes of pinned work areas")                                               \

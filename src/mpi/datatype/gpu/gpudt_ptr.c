@@ -54,17 +54,19 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = driver_for(addr);
-    const MPIR_Gpudt_ptr_t host = {.mem = MPIR_GPUDT_MEM__HOST,.device = -1,.ctx = NULL };
+    const MPIR_Gpudt_ptr_t host = {.mem = MPIR_GPUDT_MEM__HOST,.device = -1 };
 
     /* Attributes that do not apply are set to 0 by the driver and are no error. */
     CUmemorytype type = 0;
     int is_managed = 0, device = -1;
+    unsigned sync_memops = 0;
     CUcontext ctx = NULL;
     CUpointer_attribute attributes[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
     };
-    void *values[] = { &type, &is_managed, &device, &ctx };
+    void *values[] = { &type, &is_managed, &device, &ctx, &sync_memops };
     CUresult res;
 
     MPIR_FUNC_ENTER;
@@ -74,7 +76,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         goto fn_exit;
     }
 
-    res = drv->cuPointerGetAttributes(4, attributes, values, (CUdeviceptr) addr);
+    res = drv->cuPointerGetAttributes(5, attributes, values, (CUdeviceptr) addr);
     if (unlikely(res != CUDA_SUCCESS && !means_no_cuda(res))) {
         mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuPointerGetAttributes", __func__, __LINE__);
         goto fn_fail;
@@ -91,6 +93,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
             type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
         ptr->device = device;
         ptr->ctx = ctx;
+        ptr->sync_memops = sync_memops != 0;
     }
 
   fn_exit:

@@ -21,6 +21,8 @@ typedef struct MPIR_Gpudt_ptr {
     void *ctx;                  /* CUcontext that owns the memory; NULL: none does (pageable host
                                  * memory, pools, mapped virtual ranges), so for device memory
                                  * the device's primary context is the one to use */
+    bool sync_memops;           /* the program's copies and fills end before they return; see
+                                 * gpudt_memops.c */
 } MPIR_Gpudt_ptr_t;
 
 /* Classify one address.

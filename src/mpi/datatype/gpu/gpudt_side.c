@@ -23,6 +23,21 @@ static bool is_gpu(const MPIR_Gpudt_ptr_t * ptr)
     return ptr->mem == MPIR_GPUDT_MEM__DEVICE || ptr->mem == MPIR_GPUDT_MEM__MANAGED;
 }
 
+static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPIR_Gpudt_query_ptr(addr, ptr);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (is_gpu(ptr))
+        mpi_errno = MPII_Gpudt_memops_order(addr, ptr);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Take the memory of one more block into the side's answer. */
 static int place_add(struct places *p, const char *addr)
 {
@@ -32,7 +47,7 @@ static int place_add(struct places *p, const char *addr)
 
     if (p->any && page == p->last_page)
         goto fn_exit;
-    mpi_errno = MPIR_Gpudt_query_ptr(addr, &ptr);
+    mpi_errno = place_query(addr, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     p->last_page = page;
 
@@ -105,7 +120,7 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
         const struct MPII_Gpudt_serial *serial = &side->type->serial;
         mpi_errno = places_walk(&p, &serial->records[0], side->addr + serial->base_displ);
     } else {
-        mpi_errno = MPIR_Gpudt_query_ptr(side->low, &side->ptr);
+        mpi_errno = place_query(side->low, &side->ptr);
     }
     return mpi_errno;
 }

@@ -23,6 +23,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     ptr->mem = MPIR_GPUDT_MEM__HOST;
     ptr->device = -1;
     ptr->ctx = NULL;
+    ptr->sync_memops = false;
     return MPI_SUCCESS;
 }
 
