@@ -39,6 +39,16 @@ static int errs;
         }                                                                       \
     } while (0)
 
+/* Whether the library takes an address for GPU memory; -1: it cannot tell. */
+static inline int is_gpu(const void *addr)
+{
+    MPIR_Gpudt_ptr_t ptr;
+
+    if (MPIR_Gpudt_query_ptr(addr, &ptr) != MPI_SUCCESS)
+        return -1;
+    return ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
+}
+
 /* The application's own view of the driver: APP(cuMemAlloc) (&d, n). */
 static void *app_library;
 

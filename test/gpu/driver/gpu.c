@@ -88,7 +88,7 @@ static void stage(const char *text)
     printf("fact %s: %d threads, single-threaded flag %d, host pointer: one attribute gives %d, "
            "four give %d (type %d, device %d)\n", text, nthreads(), MPII_Gpudt_driver_get() == NULL,
            a, b, f.type, f.device);
-    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(!is_gpu(&host));
 }
 
 static void show(const char *kind, const void *addr, MPIR_Gpudt_mem_e mem)
@@ -104,13 +104,13 @@ static void show(const char *kind, const void *addr, MPIR_Gpudt_mem_e mem)
         errs++;
         fprintf(stderr, "%s is taken for kind %d, not %d\n", kind, ptr.mem, mem);
     }
-    CHECK(MPIR_Gpudt_is_device(addr) ==
-          (mem == MPIR_GPUDT_MEM__DEVICE || mem == MPIR_GPUDT_MEM__MANAGED));
 }
 
 static void test_start(void)
 {
-    TIMED("is_device before libcuda is there, one thread", MPIR_Gpudt_is_device(&host));
+    MPIR_Gpudt_ptr_t ptr;
+
+    TIMED("query_ptr before libcuda is there, one thread", MPIR_Gpudt_query_ptr(&host, &ptr));
     CHECK(!process_has_libcuda());
     app_load();
     stage("libcuda loaded");
@@ -161,17 +161,14 @@ static void test_kinds(void)
         show("stack", &d, MPIR_GPUDT_MEM__HOST);
         TIMED("one attribute, host", one(&host));
         TIMED("four attributes, host", four(&host, &f));
-        TIMED("is_device, host", MPIR_Gpudt_is_device(&host));
-        TIMED("is_device, heap", MPIR_Gpudt_is_device(pageable));
-        TIMED("is_device, device", MPIR_Gpudt_is_device((void *) d));
         TIMED("query_ptr, host", MPIR_Gpudt_query_ptr(&host, &ptr));
+        TIMED("query_ptr, heap", MPIR_Gpudt_query_ptr(pageable, &ptr));
         TIMED("query_ptr, device", MPIR_Gpudt_query_ptr((void *) d, &ptr));
         OK(APP(cuCtxSetCurrent) (NULL));
     }
     app_primary(0);
     OK(APP(cuMemFree) (d));
     CHECK(MPIR_Gpudt_query_ptr((void *) d, &ptr) != MPI_SUCCESS);
-    CHECK(MPIR_Gpudt_is_device((void *) d));
     OK(APP(cuMemHostUnregister) (registered));
     show("unregistered", registered, MPIR_GPUDT_MEM__HOST);
     free(pageable);
@@ -260,7 +257,7 @@ static void test_fork(void)
         printf("fact in a forked child: one attribute gives %d, cuInit %d\n", one(&host),
                APP(cuInit) (0));
         fflush(stdout);
-        _exit(MPIR_Gpudt_is_device(&host));
+        _exit(is_gpu(&host));
     }
     CHECK(child_wait(pid) == 0);
 }
@@ -286,10 +283,8 @@ static void test_broken_context(void)
     printf(", one attribute: device pointer %d, host pointer %d", one((void *) d), one(&host));
     printf(", four: device pointer %d", four((void *) d, &values));
     printf(", host pointer %d\n", four(&host, &values));
-    printf("fact is_device: device %d, host %d; query of a device pointer: error class %d\n",
-           MPIR_Gpudt_is_device((void *) d), MPIR_Gpudt_is_device(&host),
-           MPIR_Gpudt_query_ptr((void *) d, &ptr));
-    CHECK(MPIR_Gpudt_is_device((void *) d));
+    printf("fact query_ptr: error class of a device pointer %d, of a host pointer %d\n",
+           MPIR_Gpudt_query_ptr((void *) d, &ptr), MPIR_Gpudt_query_ptr(&host, &ptr));
 }
 
 static int visible_child(void)

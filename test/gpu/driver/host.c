@@ -16,7 +16,7 @@ static int host;
 static void *classify(void *unused)
 {
     for (int i = 0; i < 1000; i++)
-        CHECK(!MPIR_Gpudt_is_device(&host));
+        CHECK(!is_gpu(&host));
     return unused;
 }
 
@@ -26,7 +26,7 @@ static double cost_ns(void)
     int sum = 0;
 
     for (int i = 0; i < REPEAT; i++)
-        sum += MPIR_Gpudt_is_device(&host);
+        sum += is_gpu(&host);
     CHECK(sum == 0);
     return (now_ns() - start) / REPEAT;
 }
@@ -50,10 +50,10 @@ static void test_without_cuda(void)
 
     /* Some other library comes and goes. */
     other = dlopen("libutil.so.1", RTLD_NOW);
-    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(!is_gpu(&host));
     if (other)
         dlclose(other);
-    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(!is_gpu(&host));
     CHECK(!process_has_libcuda());
 }
 
@@ -74,8 +74,8 @@ static void test_in_use(void)
 
     app_primary(0);
     OK(APP(cuMemAlloc) (&d, 100));
-    CHECK(MPIR_Gpudt_is_device((void *) d));
-    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(is_gpu((void *) d) == 1);
+    CHECK(!is_gpu(&host));
     printf("CUDA in use, host memory: %.0f ns\n", cost_ns());
     MPIR_Gpudt_query(&info);
     CHECK(info.ndevices == 1 && info.reason[0] == '\0');
@@ -83,7 +83,7 @@ static void test_in_use(void)
     pid = fork();
     if (pid == 0) {
         MPIR_Gpudt_ptr_t ptr;
-        CHECK(!MPIR_Gpudt_is_device(&host));
+        CHECK(!is_gpu(&host));
         CHECK(MPIR_Gpudt_query_ptr(&host, &ptr) == MPI_SUCCESS);
         CHECK(ptr.mem == MPIR_GPUDT_MEM__HOST);
         MPIR_Gpudt_query(&info);
@@ -94,13 +94,13 @@ static void test_in_use(void)
 
     /* Switched off by the user. */
     MPIR_CVAR_ENABLE_GPU = 0;
-    CHECK(!MPIR_Gpudt_is_device((void *) d));
+    CHECK(!is_gpu((void *) d));
     MPIR_CVAR_ENABLE_GPU = 1;
 
     /* The application unloads its own reference. */
     OK(APP(cuMemFree) (d));
     dlclose(app_library);
-    CHECK(!MPIR_Gpudt_is_device(&host));
+    CHECK(!is_gpu(&host));
     CHECK(MPII_Gpudt_driver_get() != NULL);
 }
 

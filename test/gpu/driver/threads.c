@@ -23,8 +23,8 @@ static void *work(void *arg)
 
     pthread_barrier_wait(&start);
     for (int i = 0; i < 200; i++) {
-        CHECK(MPIR_Gpudt_is_device((void *) d));
-        CHECK(!MPIR_Gpudt_is_device(&me));
+        CHECK(is_gpu((void *) d) == 1);
+        CHECK(!is_gpu(&me));
         OK(MPIR_Gpudt_query_ptr((void *) d, &ptr));
         drv = MPII_Gpudt_driver_get();
         OK(MPII_Gpudt_ctx_enter(drv, ptr.device, (i + me) % 2 ? NULL : ptr.ctx, &entered));

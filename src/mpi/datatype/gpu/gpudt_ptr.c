@@ -103,23 +103,6 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-int MPIR_Gpudt_is_device(const void *addr)
-{
-    const MPII_Gpudt_driver_t *drv = driver_for(addr);
-    CUmemorytype type = 0;
-    CUresult res;
-
-    if (drv == NULL)
-        return false;
-
-    /* One attribute is cheaper than several. Unknown addresses are an error of this call;
-     * managed memory is reported as device memory. */
-    res = drv->cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr) addr);
-    if (likely(res == CUDA_SUCCESS))
-        return type == CU_MEMORYTYPE_DEVICE;
-    return !(res == CUDA_ERROR_INVALID_VALUE || means_no_cuda(res)) || is_gone(addr);
-}
-
 static void gpu_address_note(const void *addr)
 {
     uint64_t low = (uint64_t) (uintptr_t) addr / REGION_SZ * REGION_SZ;

@@ -34,9 +34,4 @@ typedef struct MPIR_Gpudt_ptr {
  * what is among addresses of GPU memory is none (any more) and no host memory either. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 
-/* Whether the GPU should move what is at addr: device or managed memory. Same cost and conditions
- * as MPIR_Gpudt_query_ptr. Where that would fail, the answer is true, so that the GPU's path reports
- * the error and the CPU does not fault. */
-int MPIR_Gpudt_is_device(const void *addr);
-
 #endif /* GPUDT_PTR_H_INCLUDED */

@@ -27,11 +27,6 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     return MPI_SUCCESS;
 }
 
-int MPIR_Gpudt_is_device(const void *addr)
-{
-    return false;
-}
-
 /* The answer of all operations: host memory, for the CPU to do. */
 static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
 {
