@@ -25,12 +25,8 @@ bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool i
 void MPIR_Gpudt_host_unregister(void *mem, size_t sz);
 
 /* While on, what this thread packs and unpacks is known to be in host memory: no query is made. For
- * loops over the pieces of one buffer. */
+ * messages whose buffer was asked about when they started. */
 void MPIR_Gpudt_host_only(bool on);
-
-/* The next pack or unpack of this thread is the application's own: one that follows
- * MPIR_Gpudt_has_part is a message's, and takes its word that the buffer is host memory. */
-void MPIR_Gpudt_forget_buffer(void);
 
 /* Count a piece of a message that goes through pageable memory because the pool has none left. */
 void MPIR_Gpudt_count_heap_chunk(void);

@@ -42,16 +42,6 @@ void MPIR_Gpudt_host_only(bool on)
     is_host_only = on;
 }
 
-/* Lowest byte of the buffer that MPIR_Gpudt_has_part has just found to be host memory, so that a
- * message which is then packed into or unpacked from the library's own memory costs one query in
- * all. Good for one pack or unpack. NULL: none. */
-static MPL_TLS const char *host_buffer = NULL;
-
-void MPIR_Gpudt_forget_buffer(void)
-{
-    host_buffer = NULL;
-}
-
 /* Whether a GPU can take part in anything. A host program gets no further than this. */
 static inline bool is_possible(MPIR_Gpudt_op ** op, bool * handled)
 {
@@ -142,7 +132,6 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     int64_t n;
 
     *gpu_addr = NULL;
-    host_buffer = NULL;
     if (likely(MPII_Gpudt_driver_get() == NULL))
         return false;
     buffer_measure(&b);
@@ -150,10 +139,8 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     if (n <= 0)
         return false;
     side_place(&b, n, &side);
-    if (!b.is_absolute && MPII_Gpudt_is_near(side.low)) {
-        host_buffer = b.low;
+    if (!b.is_absolute && MPII_Gpudt_is_near(side.low))
         return false;
-    }
 
     /* What cannot be found out is for the operation to report */
     is_gpu = true;
@@ -165,8 +152,6 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     }
     if (side.type)
         MPII_Gpudt_type_release(side.type);
-    if (!is_gpu && !b.is_absolute)
-        host_buffer = b.low;
     return is_gpu;
 }
 
@@ -182,21 +167,15 @@ static int packed_transfer(struct buffer *typed, void *packed, MPI_Aint most, bo
 {
     int mpi_errno = MPI_SUCCESS;
     struct buffer contig = {.addr = packed,.datatype = MPI_BYTE };
-    const char *known = host_buffer;
     int64_t n;
 
     buffer_measure(typed);
-    host_buffer = NULL;
-    if (known && typed->low == known)
-        goto fn_exit;
     n = MPL_MIN(most, buffer_size(typed) - typed->first);
     contig.count = n;
     buffer_measure(&contig);
     mpi_errno = transfer(unpack ? &contig : typed, unpack ? typed : &contig, n, op, handled);
     if (*handled)
         *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
-
-  fn_exit:
     return mpi_errno;
 }
 

@@ -128,10 +128,6 @@ void MPIR_Gpudt_host_only(bool on)
 {
 }
 
-void MPIR_Gpudt_forget_buffer(void)
-{
-}
-
 void MPIR_Gpudt_count_heap_chunk(void)
 {
 }
