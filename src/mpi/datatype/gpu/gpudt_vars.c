@@ -101,6 +101,17 @@ static int names_read(const char *list)
 
 unsigned MPII_Gpudt_allowed_strategies(void)
 {
+    static const int chosen_by[MPII_GPUDT_NSTRATEGIES] = {
+        [MPII_GPUDT_STRATEGY__COPY1D] = MPIR_CVAR_GPUDT_STRATEGY_copy1d,
+        [MPII_GPUDT_STRATEGY__COPY2D] = MPIR_CVAR_GPUDT_STRATEGY_copy2d,
+        [MPII_GPUDT_STRATEGY__TURN] = MPIR_CVAR_GPUDT_STRATEGY_turn,
+        [MPII_GPUDT_STRATEGY__BOX] = MPIR_CVAR_GPUDT_STRATEGY_box,
+        [MPII_GPUDT_STRATEGY__TABLE] = MPIR_CVAR_GPUDT_STRATEGY_table,
+        [MPII_GPUDT_STRATEGY__RANK] = MPIR_CVAR_GPUDT_STRATEGY_rank,
+        [MPII_GPUDT_STRATEGY__LIST] = MPIR_CVAR_GPUDT_STRATEGY_list,
+        [MPII_GPUDT_STRATEGY__MAP] = MPIR_CVAR_GPUDT_STRATEGY_map,
+        [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree
+    };
     unsigned allowed = MPII_GPUDT_ALLOW_ALL;
     int mask = MPL_atomic_relaxed_load_int(&forbidden);
 
@@ -108,38 +119,11 @@ unsigned MPII_Gpudt_allowed_strategies(void)
         mask = names_read(MPIR_CVAR_GPUDT_FORBID);
         MPL_atomic_relaxed_store_int(&forbidden, mask);
     }
-    switch (MPIR_CVAR_GPUDT_STRATEGY) {
-        case MPIR_CVAR_GPUDT_STRATEGY_copy1d:
-            allowed = 1u << MPII_GPUDT_STRATEGY__COPY1D;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_copy2d:
-            allowed = 1u << MPII_GPUDT_STRATEGY__COPY2D;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_turn:
-            allowed = 1u << MPII_GPUDT_STRATEGY__TURN;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_box:
-            allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_table:
-            allowed = 1u << MPII_GPUDT_STRATEGY__TABLE;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_rank:
-            allowed = 1u << MPII_GPUDT_STRATEGY__RANK;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_list:
-            allowed = 1u << MPII_GPUDT_STRATEGY__LIST;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_map:
-            allowed = 1u << MPII_GPUDT_STRATEGY__MAP;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_tree:
-            allowed = 1u << MPII_GPUDT_STRATEGY__TREE;
-            break;
-        case MPIR_CVAR_GPUDT_STRATEGY_rows:
-            return 0;
-        default:
-            break;
+    if (MPIR_CVAR_GPUDT_STRATEGY == MPIR_CVAR_GPUDT_STRATEGY_rows)
+        return 0;
+    for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
+        if (MPIR_CVAR_GPUDT_STRATEGY == chosen_by[i])
+            return 1u << i;
     }
     allowed &= ~(unsigned) mask;
     return allowed ? allowed : 1u << MPII_GPUDT_STRATEGY__TREE;
