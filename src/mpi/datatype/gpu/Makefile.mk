@@ -9,6 +9,7 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt.h             \
     src/mpi/datatype/gpu/gpudt_args.h        \
     src/mpi/datatype/gpu/gpudt_canon.h       \
+    src/mpi/datatype/gpu/gpudt_divisor.h     \
     src/mpi/datatype/gpu/gpudt_driver.h      \
     src/mpi/datatype/gpu/gpudt_error.h       \
     src/mpi/datatype/gpu/gpudt_host.h        \
@@ -17,6 +18,7 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt_internal.h    \
     src/mpi/datatype/gpu/gpudt_kernel_list.h \
     src/mpi/datatype/gpu/gpudt_plan.h        \
+    src/mpi/datatype/gpu/gpudt_plan_shape.h  \
     src/mpi/datatype/gpu/gpudt_ptr.h         \
     src/mpi/datatype/gpu/gpudt_range.h       \
     src/mpi/datatype/gpu/gpudt_raw.h         \
@@ -40,6 +42,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_complete.c        \
     src/mpi/datatype/gpu/gpudt_ctx.c             \
     src/mpi/datatype/gpu/gpudt_debug.c           \
+    src/mpi/datatype/gpu/gpudt_divisor.c         \
     src/mpi/datatype/gpu/gpudt_driver.c          \
     src/mpi/datatype/gpu/gpudt_engine.c          \
     src/mpi/datatype/gpu/gpudt_external.c        \
@@ -53,6 +56,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_near.c            \
     src/mpi/datatype/gpu/gpudt_pack.c            \
     src/mpi/datatype/gpu/gpudt_plan.c            \
+    src/mpi/datatype/gpu/gpudt_plan_shape.c      \
     src/mpi/datatype/gpu/gpudt_ptr.c             \
     src/mpi/datatype/gpu/gpudt_route.c           \
     src/mpi/datatype/gpu/gpudt_rowcopy.c         \

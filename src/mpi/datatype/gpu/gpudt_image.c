@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gpudt_image.h"
-#include "gpudt_plan.h"
+#include "gpudt_divisor.h"
 
 #define MAX_UNIT 16             /* bytes that a kernel moves at a time */
 
@@ -33,7 +33,7 @@ static int64_t children(const struct MPII_Gpudt_record *leaf)
     return leaf->size / leaf->child_size;
 }
 
-enum MPII_Gpudt_index_e MPII_Gpudt_index_kind(const struct MPII_Gpudt_serial *serial)
+static enum MPII_Gpudt_index_e index_kind(const struct MPII_Gpudt_serial *serial)
 {
     const struct MPII_Gpudt_record *leaf = leaf_find(serial);
 
@@ -56,7 +56,7 @@ static int64_t group_count(const struct MPII_Gpudt_record *leaf)
 void MPII_Gpudt_image_measure(const struct MPII_Gpudt_serial *serial,
                               struct MPII_Gpudt_image *image)
 {
-    image->kind = MPII_Gpudt_index_kind(serial);
+    image->kind = index_kind(serial);
     image->has_nodes = serial->nrecords > MPII_GPUDT_MAX_NODES;
     image->nodes = serial->lookaside_sz;
     image->index = image->nodes;
@@ -67,6 +67,15 @@ void MPII_Gpudt_image_measure(const struct MPII_Gpudt_serial *serial,
         image->sz += serial->size / MPII_Gpudt_table_unit(serial) * (int64_t) sizeof(int64_t);
     else if (image->kind == MPII_GPUDT_INDEX__RANK)
         image->sz += group_count(leaf_find(serial)) * (int64_t) sizeof(struct MPII_Gpudt_group);
+}
+
+void MPII_Gpudt_image_place(const struct MPII_Gpudt_image *image, uint64_t mem,
+                            struct MPII_Gpudt_image_at *at)
+{
+    at->lists = mem;
+    at->nodes = image->has_nodes ? mem + (uint64_t) image->nodes : 0;
+    at->index = image->kind != MPII_GPUDT_INDEX__NONE ? mem + (uint64_t) image->index : 0;
+    at->kind = image->kind;
 }
 
 /* Let displacements count from the first child of the list instead of the first of the entry. */
@@ -95,6 +104,33 @@ static void rank_make(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_
     }
 }
 
+/* Whether each entry of a list is one run. */
+static int is_runs(const struct MPII_Gpudt_serial *serial, const struct MPII_Gpudt_record *rec)
+{
+    return rec->kind == MPII_GPUDT_KIND__INDEXED && rec->extent == rec->child_size &&
+        serial->records[rec->child].kind == MPII_GPUDT_KIND__BLOCK;
+}
+
+void MPII_Gpudt_node_set(struct MPII_Gpudt_node *node, const struct MPII_Gpudt_serial *serial,
+                         const struct MPII_Gpudt_record *rec)
+{
+    memset(node, 0, sizeof(*node));
+    node->kind = is_runs(serial, rec) ? MPII_GPUDT_KIND__RUNS : rec->kind;
+    node->child = rec->child;
+    node->count = rec->count;
+    node->step = rec->kind == MPII_GPUDT_KIND__VECTOR ? rec->stride : rec->extent;
+    node->child_size = rec->child_size;
+    node->size = rec->size;
+    node->lookaside = rec->lookaside;
+    MPII_Gpudt_divisor_set(&node->div, rec->child_size > 0 ? rec->child_size : 1);
+}
+
+void MPII_Gpudt_image_nodes(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_node *nodes)
+{
+    for (int i = 0; i < serial->nrecords; i++)
+        MPII_Gpudt_node_set(&nodes[i], serial, &serial->records[i]);
+}
+
 void MPII_Gpudt_image_make(const struct MPII_Gpudt_serial *serial,
                            const struct MPII_Gpudt_image *image, char *mem)
 {
@@ -105,7 +141,7 @@ void MPII_Gpudt_image_make(const struct MPII_Gpudt_serial *serial,
             displ_rebase(&serial->records[i], mem);
     }
     if (image->has_nodes)
-        MPII_Gpudt_plan_nodes(serial, (struct MPII_Gpudt_node *) (void *) (mem + image->nodes));
+        MPII_Gpudt_image_nodes(serial, (struct MPII_Gpudt_node *) (void *) (mem + image->nodes));
     if (image->kind == MPII_GPUDT_INDEX__RANK)
         rank_make(serial, (struct MPII_Gpudt_group *) (void *) (mem + image->index));
 }

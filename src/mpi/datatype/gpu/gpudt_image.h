@@ -23,6 +23,7 @@
 #define GPUDT_IMAGE_H_INCLUDED
 
 #include "gpudt_record.h"
+#include "gpudt_args.h"
 
 enum MPII_Gpudt_index_e {
     MPII_GPUDT_INDEX__NONE,
@@ -40,11 +41,24 @@ struct MPII_Gpudt_image {
 void MPII_Gpudt_image_measure(const struct MPII_Gpudt_serial *serial,
                               struct MPII_Gpudt_image *image);
 
-enum MPII_Gpudt_index_e MPII_Gpudt_index_kind(const struct MPII_Gpudt_serial *serial);
+/* Where the parts of a type's image are on a device. */
+struct MPII_Gpudt_image_at {
+    uint64_t lists, nodes, index;       /* device addresses; 0 for what the type has not */
+    enum MPII_Gpudt_index_e kind;       /* of the index */
+};
+
+/* Find the parts of an image that is at device address mem; all 0 if it is empty. */
+void MPII_Gpudt_image_place(const struct MPII_Gpudt_image *image, uint64_t mem,
+                            struct MPII_Gpudt_image_at *at);
 
 /* Bytes of the units of a table: a power of two, at most 16. All that a type moves is whole aligned
  * units. */
 int64_t MPII_Gpudt_table_unit(const struct MPII_Gpudt_serial *serial);
+
+/* One record as the tree kernels read it, and all of a type: serial->nrecords nodes. */
+void MPII_Gpudt_node_set(struct MPII_Gpudt_node *node, const struct MPII_Gpudt_serial *serial,
+                         const struct MPII_Gpudt_record *rec);
+void MPII_Gpudt_image_nodes(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_node *nodes);
 
 /* Make an image, but for a table.
  *   image  (IN)   as measured, not empty

@@ -40,7 +40,7 @@ struct MPII_Gpudt_block {
     struct MPII_Gpudt_engine *engine;   /* NULL: the engine is gone, and mem with it */
     CUdeviceptr mem;
     size_t sz;
-    uint64_t nodes, index;      /* device addresses of these parts of the image, or 0 */
+    struct MPII_Gpudt_image_at at;
     bool is_spare;
 };
 
@@ -274,11 +274,10 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
 
 /* The image of a datatype in an engine's device memory (see gpudt_image.h), made at first use
  * (gpudt_upload.c). The engine's context is current.
- *   lookaside, nodes, index  (OUT)  device addresses of its parts, 0 where the type has none; valid
- *                                   for what is started on the engine's stream while the caller
- *                                   holds a reference to the type */
+ *   at  (OUT)  valid for what is started on the engine's stream while the caller holds a reference
+ *              to the type */
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
-                          uint64_t * lookaside, uint64_t * nodes, uint64_t * index);
+                          struct MPII_Gpudt_image_at *at);
 /* Forget an engine's blocks; part of its end. */
 void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 

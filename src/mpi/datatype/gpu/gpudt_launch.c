@@ -107,8 +107,7 @@ static bool kernels_are_ready(MPII_Gpudt_engine_t * engine, const struct MPII_Gp
         MPII_GPUDT_COUNT(fallbacks_image, 1);
         return false;
     }
-    *mpi_errno = MPII_Gpudt_upload_get(engine, side->type, &in->lookaside, &in->nodes,
-                                        &in->index);
+    *mpi_errno = MPII_Gpudt_upload_get(engine, side->type, &in->image);
     if (*mpi_errno && MPIR_ERR_GET_CLASS(*mpi_errno) == MPI_ERR_NO_MEM) {
         MPII_GPUDT_COUNT(fallbacks_memory, 1);
         *mpi_errno = MPI_SUCCESS;

@@ -2,231 +2,24 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * From a canonical type and a byte range to one launch. See gpudt_plan.h for what this file must
- * not know. A strategy is a row of the table at the end: a test, a cost and a function that fills
- * in its parameters.
+ * The strategies of a plan. See gpudt_plan.h for what this file must not know. A strategy is a row
+ * of the table at the end: a test, a cost and a function that fills in its parameters.
  */
 
 #include <string.h>
 
 #include "gpudt_plan.h"
+#include "gpudt_divisor.h"
 #include "gpudt_image.h"
+#include "gpudt_plan_shape.h"
 #include "gpudt_tuning.h"
-
-/* A stride, or a list of displacements. */
-struct level {
-    int64_t count;              /* children */
-    int64_t stride;             /* 0 with a list */
-    uint64_t displ;             /* device address of the list, or 0 */
-};
-
-/* What all strategies start from: the type as levels over a leaf, and the range relative to the
- * first child of the topmost stride that it touches. */
-struct shape {
-    const struct MPII_Gpudt_plan_in *in;
-    int nlevels;                /* levels found above the leaf, inside out; -1: too many */
-    struct level level[MPII_GPUDT_MAX_LEVELS];
-    const struct MPII_Gpudt_record *leaf;       /* what is below the levels */
-    const struct MPII_Gpudt_record *root;       /* child of the topmost stride: the tree's root */
-    int root_index;             /* its record, which root may be a copy of */
-    int is_top;                 /* there is no topmost stride: root is the whole message */
-    int64_t root_stride;        /* that stride; 0 if there is none */
-    uint64_t user;              /* rebased, base_displ added */
-    uint64_t packed;            /* address of stream position 0 after rebasing */
-    int64_t first, last;
-    int unit;                   /* widest unit that suits both sides, 1 to 16 bytes */
-};
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
 
 static double max_double(double a, double b)
 {
     return a > b ? a : b;
 }
 
-static int64_t min_i64(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-void MPII_Gpudt_divisor_set(struct MPII_Gpudt_divisor *div, int64_t d)
-{
-    /* With shift = ceil(log2(d)) and magic = 2^(63 + shift) / d rounded up, magic * d exceeds
-     * 2^(63 + shift) by less than d <= 2^shift, so that for p < 2^63 the quotient of 2p * magic by
-     * 2^(64 + shift) is too large by less than 1 / d: exact after rounding down. The same holds
-     * with 31 for 63. */
-    unsigned shift = 0;
-    while (shift < 63 && ((uint64_t) 1 << shift) < (uint64_t) d)
-        shift++;
-    div->shift = shift;
-    div->magic64 = (uint64_t) ((((unsigned __int128) 1 << (63 + shift)) + (uint64_t) d - 1) /
-                               (uint64_t) d);
-    /* 32-bit positions are below any divisor of 2^31 and more */
-    div->magic32 = shift > 31 ? 0 :
-        (uint32_t) ((((uint64_t) 1 << (31 + shift)) + (uint64_t) d - 1) / (uint64_t) d);
-}
-
-/* ---------------------------------------------------------------- shape */
-
-/* Levels from the top down to what is no stride and no list of equal children. */
-static void shape_levels(struct shape *s, const struct MPII_Gpudt_record *top)
-{
-    const struct MPII_Gpudt_record *records = s->in->serial->records;
-    const struct MPII_Gpudt_record *chain[MPII_GPUDT_MAX_LEVELS];
-    const struct MPII_Gpudt_record *rec = top;
-    int n = 0;
-
-    while (rec->kind == MPII_GPUDT_KIND__VECTOR || rec->kind == MPII_GPUDT_KIND__BLKINDEXED) {
-        if (n < MPII_GPUDT_MAX_LEVELS)
-            chain[n] = rec;
-        n++;
-        rec = records + rec->child;
-    }
-    s->leaf = rec;
-    s->nlevels = n <= MPII_GPUDT_MAX_LEVELS ? n : -1;
-    for (int k = 0; k < s->nlevels; k++) {
-        const struct MPII_Gpudt_record *from = chain[n - 1 - k];
-        struct level *to = &s->level[k];
-        to->count = from->count;
-        to->stride = from->stride;
-        to->displ = from->kind == MPII_GPUDT_KIND__BLKINDEXED ?
-            s->in->lookaside + (uint64_t) from->lookaside : 0;
-    }
-}
-
-/* Let the stream start at the first child of the topmost stride or list that the range touches, so
- * that positions stay small however long the message is. */
-static void shape_rebase(struct shape *s, const struct MPII_Gpudt_record *top)
-{
-    const struct MPII_Gpudt_plan_in *in = s->in;
-    int64_t skip = 0;
-
-    s->user = in->user + (uint64_t) in->serial->base_displ;
-    s->root = top;
-    s->root_index = 0;
-    s->is_top = top->kind != MPII_GPUDT_KIND__VECTOR;
-    s->root_stride = 0;
-    if (top->kind == MPII_GPUDT_KIND__VECTOR) {
-        skip = in->first / top->child_size;
-        s->user += (uint64_t) (skip * top->stride);
-        s->root_index = top->child;
-        s->root = in->serial->records + top->child;
-        s->root_stride = top->stride;
-    } else if (top->kind == MPII_GPUDT_KIND__BLKINDEXED && s->nlevels > 0) {
-        skip = in->first / top->child_size;
-        s->level[s->nlevels - 1].displ += 8 * (uint64_t) skip;
-    }
-    if (skip > 0 && s->nlevels > 0)
-        s->level[s->nlevels - 1].count -= skip;
-    s->first = in->first - skip * top->child_size;
-    s->last = in->last - skip * top->child_size;
-    s->packed = in->packed - (uint64_t) s->first;
-}
-
-/* The tree kernels count the topmost list's children from its start: undo the rebasing. */
-static void shape_unbase_list(struct shape *s, const struct MPII_Gpudt_record *top)
-{
-    const struct MPII_Gpudt_plan_in *in = s->in;
-
-    if (top->kind == MPII_GPUDT_KIND__BLKINDEXED) {
-        s->first = in->first;
-        s->last = in->last;
-        s->packed = in->packed - (uint64_t) in->first;
-    }
-}
-
-/* Alignments. Strides are looked at one by one where they are all there is; lists are not read. */
-static void shape_align(struct shape *s)
-{
-    const struct MPII_Gpudt_serial *serial = s->in->serial;
-    int64_t user = gcd(16, (int64_t) (s->user % 16));
-    int lists = s->nlevels < 0 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK;
-    int64_t size = lists ? serial->block_gcd : s->leaf->size;
-
-    for (int k = 0; k < s->nlevels; k++) {
-        user = gcd(user, s->level[k].stride);
-        lists |= s->level[k].displ != 0;
-    }
-    if (lists)
-        user = gcd(user, serial->displ_gcd);
-    user = gcd(user, s->root_stride);
-    s->unit = (int) gcd(gcd(user, size), (int64_t) (s->packed % 16));
-}
-
-static void shape_make(struct shape *s, const struct MPII_Gpudt_plan_in *in,
-                       const struct MPII_Gpudt_record *top)
-{
-    s->in = in;
-    shape_levels(s, top);
-    shape_rebase(s, top);
-    shape_align(s);
-}
-
-/* ---------------------------------------------------------------- tiles and blocks */
-
-/* Fill in the range in words of `word` bytes. */
-static void span_range(struct MPII_Gpudt_span *span, const struct shape *s, int word)
-{
-    int64_t beyond = (int64_t) ((s->packed + (uint64_t) s->first) % (uint64_t) word);
-
-    memset(span, 0, sizeof(*span));
-    span->user = s->user;
-    span->packed = s->packed;
-    span->first = s->first;
-    span->last = s->last;
-    span->pos0 = beyond > 0 ? s->first + word - beyond : s->first;
-    span->nwords = s->last > span->pos0 ? (s->last - span->pos0) / word : 0;
-    span->lead = (int32_t) ((s->packed + (uint64_t) span->pos0) % MPII_GPUDT_LINE_SZ) / word;
-    span->has_ends = span->pos0 > s->first || span->pos0 + span->nwords * word < s->last;
-}
-
-/* Share out tiles of `tile` words: blocks take neighbouring tiles where there are more tiles than
- * blocks. Returns the number of blocks. */
-static unsigned span_share(struct MPII_Gpudt_span *span, const struct shape *s, int64_t tile,
-                           int64_t max_blocks)
-{
-    span->tile = (int32_t) tile;
-    if (span->ntiles == 0 && span->nwords > 0)
-        span->ntiles = ceil_div(span->lead + span->nwords, tile);
-    if (s->in->max_blocks > 0)
-        max_blocks = min_i64(max_blocks, s->in->max_blocks);
-    span->tiles_per_block = (int32_t) ceil_div(span->ntiles, max_blocks);
-    if (span->tiles_per_block == 0)
-        span->tiles_per_block = 1;
-    int64_t blocks = ceil_div(span->ntiles, span->tiles_per_block);
-    /* The last block does the ends: one that has nothing else to do, if there are any. */
-    if (blocks == 0 || (span->has_ends && blocks < max_blocks))
-        blocks++;
-    return (unsigned) blocks;
-}
-
-/* Words of a tile: up to `most` rounds of all threads, or one while there are too few tiles for all
- * multiprocessors. The rounds of larger tiles are a multiple of `unroll`, as kernels expect. */
-static int64_t tile_words(const struct shape *s, int64_t nwords, int unroll, int most)
-{
-    const int64_t all = (int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms;
-    int64_t rounds = nwords / all;
-
-    rounds = min_i64(rounds, most) / unroll * unroll;
-    return (rounds > 0 ? rounds : 1) * MPII_GPUDT_THREADS;
-}
-
-static int host_is_used(const struct shape *s)
+static int host_is_used(const struct MPII_Gpudt_shape *s)
 {
     return s->in->packed_place == MPII_GPUDT_PLACE__HOST ||
         s->in->user_place == MPII_GPUDT_PLACE__HOST;
@@ -242,19 +35,19 @@ static int log2_of(int64_t n)
 }
 
 /* Index of the kernel for the shape's unit, from that of its family's first. */
-static int kernel_id(int family, const struct shape *s)
+static int kernel_id(int family, const struct MPII_Gpudt_shape *s)
 {
     return family + 2 * log2_of(s->unit) + s->in->unpack;
 }
 
 /* ---------------------------------------------------------------- COPY1D and COPY2D */
 
-static int copy1d_applies(const struct shape *s)
+static int copy1d_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels == 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK;
 }
 
-static void copy1d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void copy1d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     plan->copy.user = s->user + (uint64_t) s->first;
     plan->copy.packed = s->in->packed;
@@ -263,21 +56,21 @@ static void copy1d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     plan->copy.pitch = plan->copy.width;
 }
 
-static double copy1d_cost(const struct shape *s)
+static double copy1d_cost(const struct MPII_Gpudt_shape *s)
 {
     (void) s;
     return 0;
 }
 
 /* Whole rows, at a pitch that the driver takes. */
-static int copy2d_applies(const struct shape *s)
+static int copy2d_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels == 1 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK && s->level[0].displ == 0 &&
         s->level[0].stride >= s->leaf->size && s->level[0].stride <= MPII_GPUDT_COPY2D_PITCH &&
         s->first % s->leaf->size == 0 && s->last % s->leaf->size == 0;
 }
 
-static void copy2d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void copy2d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     plan->copy.width = s->leaf->size;
     plan->copy.pitch = s->level[0].stride;
@@ -286,7 +79,7 @@ static void copy2d_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     plan->copy.packed = s->in->packed;
 }
 
-static double copy2d_cost(const struct shape *s)
+static double copy2d_cost(const struct MPII_Gpudt_shape *s)
 {
     const double bytes = (double) (s->last - s->first), rows = bytes / (double) s->leaf->size;
     double start = MPII_GPUDT_COPY2D_NS, row = MPII_GPUDT_COPY2D_ROW_NS;
@@ -303,7 +96,8 @@ static double copy2d_cost(const struct shape *s)
 /* ---------------------------------------------------------------- BOX */
 
 /* Levels as the kernels take them: n of them, none or more. */
-static void levels_set(struct MPII_Gpudt_levels *levels, const struct level *from, int n)
+static void levels_set(struct MPII_Gpudt_levels *levels,
+                       const struct MPII_Gpudt_shape_level *from, int n)
 {
     int64_t below = 0;          /* how far the level below goes, over all its children */
 
@@ -322,7 +116,7 @@ static void levels_set(struct MPII_Gpudt_levels *levels, const struct level *fro
 }
 
 /* All levels of a box. A block longer than a unit is the innermost one. Returns their number. */
-static int box_levels(const struct shape *s, struct level *level)
+static int box_levels(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_shape_level *level)
 {
     int n = 0;
 
@@ -347,34 +141,34 @@ static int levels_are_small(const struct MPII_Gpudt_levels *levels)
     return levels->top.step == (int32_t) levels->top.step;
 }
 
-static int box_applies(const struct shape *s)
+static int box_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK &&
         s->nlevels + (s->leaf->size > s->unit) <= MPII_GPUDT_MAX_LEVELS;
 }
 
-static void box_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void box_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_box *args = &plan->args.box;
-    struct level level[MPII_GPUDT_MAX_LEVELS + 1];
+    struct MPII_Gpudt_shape_level level[MPII_GPUDT_MAX_LEVELS + 1];
+    int64_t tile;
 
-    span_range(&args->span, s, MPII_GPUDT_WORD_BOX(s->unit));
+    MPII_Gpudt_span_range(&args->span, s, MPII_GPUDT_WORD_BOX(s->unit));
     levels_set(&args->levels, level, box_levels(s, level));
     args->run = s->leaf->size > s->unit && s->nlevels > 0 ? s->leaf->size / s->unit : 0;
     plan->kernel = kernel_id(!s->in->wide && s->last / s->unit <= INT32_MAX &&
                              levels_are_small(&args->levels) ? MPII_GPUDT_KERNEL__box32_1_PACK :
                              MPII_GPUDT_KERNEL__box64_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            tile_words(s, args->span.nwords,
-                                       MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack),
-                                       MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack)),
-                            MPII_GPUDT_MAX_BLOCKS);
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+                                 MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack),
+                                 MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack));
+    plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);
 }
 
 /* Time of a kernel that touches user memory in pieces of `piece` bytes which are each alone in
  * their sectors, and that is `factor` times slower than the memory: launch and bus included. */
-static double kernel_cost(const struct shape *s, double piece, double factor)
+static double kernel_cost(const struct MPII_Gpudt_shape *s, double piece, double factor)
 {
     const double bytes = (double) (s->last - s->first);
     const double waste = piece < MPII_GPUDT_SECTOR_SZ ? MPII_GPUDT_SECTOR_SZ / piece : 1;
@@ -388,54 +182,56 @@ static double kernel_cost(const struct shape *s, double piece, double factor)
 }
 
 /* Average size of the contiguous pieces. */
-static double piece_size(const struct shape *s)
+static double piece_size(const struct MPII_Gpudt_shape *s)
 {
     double piece = (double) s->in->serial->size / (double) s->in->serial->nblocks;
 
     return piece > 1 ? piece : 1;
 }
 
-static double box_factor(const struct shape *s)
+static double box_factor(const struct MPII_Gpudt_shape *s)
 {
     return s->unit == 1 && !s->in->unpack ? MPII_GPUDT_BOX_BYTES_FACTOR : 1;
 }
 
-static double box_cost(const struct shape *s)
+static double box_cost(const struct MPII_Gpudt_shape *s)
 {
     return kernel_cost(s, (double) s->leaf->size, box_factor(s));
 }
 
 /* ---------------------------------------------------------------- TABLE */
 
-static int table_applies(const struct shape *s)
+static int table_applies(const struct MPII_Gpudt_shape *s)
 {
-    return s->in->index != 0 && MPII_Gpudt_index_kind(s->in->serial) == MPII_GPUDT_INDEX__TABLE;
+    return s->in->image.kind == MPII_GPUDT_INDEX__TABLE;
 }
 
 /* A box of datatypes, whatever the type is: two levels, or three where the table's units are wider
  * than those that suit this call's addresses. */
-static void table_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+static void table_fill(const struct MPII_Gpudt_shape *from, struct MPII_Gpudt_plan *plan)
 {
     const struct MPII_Gpudt_plan_in *in = from->in;
     const struct MPII_Gpudt_serial *serial = in->serial;
     const int64_t unit = MPII_Gpudt_table_unit(serial), skip = in->first / serial->size;
-    struct shape copy = *from, *s = &copy;
+    struct MPII_Gpudt_shape copy = *from, *s = &copy;
     struct MPII_Gpudt_record leaf = {.kind = MPII_GPUDT_KIND__BLOCK,.size = unit };
 
     s->leaf = &leaf;
     s->nlevels = 2;
-    s->level[0] = (struct level) {.count = serial->size / unit,.displ = in->index };
+    s->level[0] = (struct MPII_Gpudt_shape_level) {.count = serial->size / unit,
+        .displ = in->image.index
+    };
     s->user = in->user + (uint64_t) (serial->base_displ + skip * serial->extent);
     s->first = in->first - skip * serial->size;
     s->last = in->last - skip * serial->size;
     s->packed = in->packed - (uint64_t) s->first;
-    s->level[1] = (struct level) {.count = ceil_div(s->last, serial->size),
+    s->level[1] = (struct MPII_Gpudt_shape_level) {.count = ceil_div(s->last, serial->size),
         .stride = serial->extent
     };
     box_fill(s, plan);
 }
 
-static double table_cost(const struct shape *s)
+static double table_cost(const struct MPII_Gpudt_shape *s)
 {
     return kernel_cost(s, piece_size(s), box_factor(s));
 }
@@ -443,7 +239,7 @@ static double table_cost(const struct shape *s)
 /* ---------------------------------------------------------------- TURN */
 
 /* The level above the innermost that is contiguous in user memory; 0: none, or there are lists. */
-static int turn_level(const struct shape *s)
+static int turn_level(const struct MPII_Gpudt_shape *s)
 {
     int found = 0;
 
@@ -458,7 +254,7 @@ static int turn_level(const struct shape *s)
 }
 
 /* Children of a level that the range can touch. */
-static int64_t turn_count(const struct shape *s, int k)
+static int64_t turn_count(const struct MPII_Gpudt_shape *s, int k)
 {
     if (k + 1 < s->nlevels)
         return s->level[k].count;
@@ -469,7 +265,7 @@ static int64_t turn_count(const struct shape *s, int k)
 }
 
 /* Units of the stream in one child of a level. */
-static int64_t turn_below(const struct shape *s, int k)
+static int64_t turn_below(const struct MPII_Gpudt_shape *s, int k)
 {
     int64_t below = 1;
 
@@ -479,7 +275,7 @@ static int64_t turn_below(const struct shape *s, int k)
 }
 
 /* Squares that the range touches, and those before them. */
-static double turn_squares(const struct shape *s, int turned)
+static double turn_squares(const struct MPII_Gpudt_shape *s, int turned)
 {
     double squares = (double) ceil_div(turn_below(s, turned), MPII_GPUDT_SQUARE_IN(s->unit)) *
         (double) ceil_div(turn_count(s, turned), MPII_GPUDT_SQUARE_TURNED(s->unit));
@@ -489,7 +285,7 @@ static double turn_squares(const struct shape *s, int turned)
     return squares;
 }
 
-static int turn_applies(const struct shape *s)
+static int turn_applies(const struct MPII_Gpudt_shape *s)
 {
     if (s->nlevels < 2 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK || s->leaf->size != s->unit ||
         (s->level[0].stride > -MPII_GPUDT_TURN_STRIDE &&
@@ -505,12 +301,12 @@ static int turn_applies(const struct shape *s)
         levels_are_small(&inner) && turn_squares(s, turned) < INT32_MAX;
 }
 
-static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void turn_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_turn *args = &plan->args.turn;
     int turned = turn_level(s);
 
-    span_range(&args->span, s, s->unit);
+    MPII_Gpudt_span_range(&args->span, s, s->unit);
     args->below = turn_below(s, turned);
     args->count = turn_count(s, turned);
     args->stride = s->level[turned].stride;
@@ -523,12 +319,12 @@ static void turn_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
     args->span.ntiles = (int64_t) turn_squares(s, turned);
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__turn_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            MPII_GPUDT_SQUARE_IN(s->unit) * MPII_GPUDT_SQUARE_TURNED(s->unit),
-                            MPII_GPUDT_MAX_BLOCKS);
+    plan->grid = MPII_Gpudt_span_share(&args->span, s,
+                                       MPII_GPUDT_SQUARE_IN(s->unit) *
+                                       MPII_GPUDT_SQUARE_TURNED(s->unit), MPII_GPUDT_MAX_BLOCKS);
 }
 
-static double turn_cost(const struct shape *s)
+static double turn_cost(const struct MPII_Gpudt_shape *s)
 {
     double bytes = turn_squares(s, turn_level(s)) * s->unit *
         MPII_GPUDT_SQUARE_IN(s->unit) * MPII_GPUDT_SQUARE_TURNED(s->unit);
@@ -542,7 +338,7 @@ static double turn_cost(const struct shape *s)
 /* ---------------------------------------------------------------- LIST */
 
 /* Entries of one run, or of pieces at a stride, whose bytes are counted in 32 bits. */
-static int list_applies(const struct shape *s)
+static int list_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__INDEXED &&
         s->in->serial->records[s->leaf->child].kind == MPII_GPUDT_KIND__BLOCK &&
@@ -550,22 +346,22 @@ static int list_applies(const struct shape *s)
 }
 
 /* Words of a tile: fewer than there could be if its entries are many. */
-static int64_t list_tile(const struct shape *s, int64_t nwords)
+static int64_t list_tile(const struct MPII_Gpudt_shape *s, int64_t nwords)
 {
     const int word = MPII_GPUDT_WORD_LIST(s->unit);
     const int64_t average = s->leaf->size / s->leaf->count;
     const int64_t most = average * MPII_GPUDT_LIST_ENTRIES / (MPII_GPUDT_THREADS * word);
 
-    return tile_words(s, nwords, MPII_GPUDT_UNROLL_LIST(s->unit, s->in->unpack),
-                      (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
+    return MPII_Gpudt_tile_words(s, nwords, MPII_GPUDT_UNROLL_LIST(s->unit, s->in->unpack),
+                                 (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
 }
 
 /* What both kinds of list kernels take: all but the tiles. */
-static void list_set(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void list_set(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;
 
-    span_range(&args->span, s, MPII_GPUDT_WORD_LIST(s->unit));
+    MPII_Gpudt_span_range(&args->span, s, MPII_GPUDT_WORD_LIST(s->unit));
     levels_set(&args->levels, s->level, s->nlevels);
     args->nruns = s->leaf->count;
     args->list_size = s->leaf->size;
@@ -574,24 +370,24 @@ static void list_set(const struct shape *s, struct MPII_Gpudt_plan *plan)
     MPII_Gpudt_divisor_set(&args->by_nruns, args->nruns);
     MPII_Gpudt_divisor_set(&args->by_list, args->list_size);
     MPII_Gpudt_divisor_set(&args->by_piece, args->piece);
-    args->prefix = s->in->lookaside + (uint64_t) s->leaf->lookaside;
+    args->prefix = s->in->image.lists + (uint64_t) s->leaf->lookaside;
     args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
     args->groups = 0;
     args->shift = 0;
     plan->args_sz = sizeof(*args);
 }
 
-static void list_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void list_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_span *span = &plan->args.span;
 
     list_set(s, plan);
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__list_1_PACK, s);
-    plan->grid = span_share(span, s, list_tile(s, span->nwords),
-                            (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms);
+    plan->grid = MPII_Gpudt_span_share(span, s, list_tile(s, span->nwords),
+                                       (int64_t) MPII_GPUDT_LIST_BLOCKS_PER_SM * s->in->nsms);
 }
 
-static double list_cost(const struct shape *s)
+static double list_cost(const struct MPII_Gpudt_shape *s)
 {
     const int word = MPII_GPUDT_WORD_LIST(s->unit);
     const double entry = (double) s->leaf->size / (double) s->leaf->count;
@@ -607,28 +403,27 @@ static double list_cost(const struct shape *s)
 
 /* ---------------------------------------------------------------- RANK */
 
-static int rank_applies(const struct shape *s)
+static int rank_applies(const struct MPII_Gpudt_shape *s)
 {
-    return s->nlevels >= 0 && s->in->index != 0 &&
-        MPII_Gpudt_index_kind(s->in->serial) == MPII_GPUDT_INDEX__RANK;
+    return s->nlevels >= 0 && s->in->image.kind == MPII_GPUDT_INDEX__RANK;
 }
 
-static void rank_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void rank_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;
+    int64_t tile;
 
     list_set(s, plan);
-    args->groups = s->in->index;
+    args->groups = s->in->image.index;
     args->shift = (args->piece & (args->piece - 1)) == 0 ? log2_of(args->piece) : -1;
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__rank_1_PACK, s);
-    plan->grid = span_share(&args->span, s,
-                            tile_words(s, args->span.nwords,
-                                       MPII_GPUDT_UNROLL_RANK(s->unit, s->in->unpack),
-                                       MPII_GPUDT_RANK_ROUNDS),
-                            MPII_GPUDT_MAX_BLOCKS);
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+                                 MPII_GPUDT_UNROLL_RANK(s->unit, s->in->unpack),
+                                 MPII_GPUDT_RANK_ROUNDS);
+    plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);
 }
 
-static double rank_cost(const struct shape *s)
+static double rank_cost(const struct MPII_Gpudt_shape *s)
 {
     return MPII_GPUDT_RANK_NS +
         kernel_cost(s, piece_size(s), MPII_GPUDT_RANK_FACTOR(s->unit, s->in->unpack));
@@ -636,41 +431,14 @@ static double rank_cost(const struct shape *s)
 
 /* ---------------------------------------------------------------- TREE */
 
-/* Whether each entry of a list is one run. */
-static int is_runs(const struct MPII_Gpudt_serial *serial, const struct MPII_Gpudt_record *rec)
-{
-    return rec->kind == MPII_GPUDT_KIND__INDEXED && rec->extent == rec->child_size &&
-        serial->records[rec->child].kind == MPII_GPUDT_KIND__BLOCK;
-}
-
-static void node_set(struct MPII_Gpudt_node *node, const struct MPII_Gpudt_serial *serial,
-                     const struct MPII_Gpudt_record *rec)
-{
-    memset(node, 0, sizeof(*node));
-    node->kind = is_runs(serial, rec) ? MPII_GPUDT_KIND__RUNS : rec->kind;
-    node->child = rec->child;
-    node->count = rec->count;
-    node->step = rec->kind == MPII_GPUDT_KIND__VECTOR ? rec->stride : rec->extent;
-    node->child_size = rec->child_size;
-    node->size = rec->size;
-    node->lookaside = rec->lookaside;
-    MPII_Gpudt_divisor_set(&node->div, rec->child_size > 0 ? rec->child_size : 1);
-}
-
-void MPII_Gpudt_plan_nodes(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_node *nodes)
-{
-    for (int i = 0; i < serial->nrecords; i++)
-        node_set(&nodes[i], serial, &serial->records[i]);
-}
-
-static int tree_applies(const struct shape *s)
+static int tree_applies(const struct MPII_Gpudt_shape *s)
 {
     (void) s;
     return 1;
 }
 
 /* Whether a long list is the first list on the way down. */
-static int tree_narrows(const struct shape *s)
+static int tree_narrows(const struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_record *rec = s->root;
 
@@ -680,17 +448,17 @@ static int tree_narrows(const struct shape *s)
 }
 
 /* The tree and the range, for words of `word` bytes. */
-static void tree_set(struct MPII_Gpudt_args_tree *args, const struct shape *s, int word)
+static void tree_set(struct MPII_Gpudt_args_tree *args, const struct MPII_Gpudt_shape *s, int word)
 {
     const struct MPII_Gpudt_serial *serial = s->in->serial;
 
-    span_range(&args->span, s, word);
+    MPII_Gpudt_span_range(&args->span, s, word);
     args->type_size = s->root->size;
     args->type_units = s->root->size / s->unit;
     args->extent = s->root_stride;
     MPII_Gpudt_divisor_set(&args->by_type, args->type_size);
     MPII_Gpudt_divisor_set(&args->by_units, args->type_units);
-    args->lookaside = s->in->lookaside;
+    args->lookaside = s->in->image.lists;
     args->narrow = tree_narrows(s);
     args->root = s->root_index;
     args->nnodes = serial->nrecords;
@@ -698,35 +466,35 @@ static void tree_set(struct MPII_Gpudt_args_tree *args, const struct shape *s, i
     args->pad = 0;
     if (s->root->kind == MPII_GPUDT_KIND__BLOCK) {
         /* The root may be record 0 several times over, and then is no record of the type. */
-        node_set(&args->node[0], serial, s->root);
+        MPII_Gpudt_node_set(&args->node[0], serial, s->root);
         args->root = 0;
         args->nnodes = 1;
     } else if (serial->nrecords <= MPII_GPUDT_MAX_NODES) {
-        MPII_Gpudt_plan_nodes(serial, args->node);
+        MPII_Gpudt_image_nodes(serial, args->node);
     } else {
-        args->nodes = s->in->nodes;
+        args->nodes = s->in->image.nodes;
     }
 }
 
-static void tree_fill(const struct shape *from, struct MPII_Gpudt_plan *plan)
+static void tree_fill(const struct MPII_Gpudt_shape *from, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_tree *args = &plan->args.tree;
-    struct shape copy = *from, *s = &copy;
+    struct MPII_Gpudt_shape copy = *from, *s = &copy;
+    int64_t tile;
 
-    shape_unbase_list(s, s->in->top);
+    MPII_Gpudt_shape_unbase_list(s, s->in->top);
     tree_set(args, s, MPII_GPUDT_WORD_TREE(s->unit, s->in->unpack));
     plan->kernel = kernel_id(!s->in->wide && s->last <= INT32_MAX ?
                              MPII_GPUDT_KERNEL__tree32_1_PACK : MPII_GPUDT_KERNEL__tree64_1_PACK,
                              s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            tile_words(s, args->span.nwords,
-                                       MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack),
-                                       MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack)),
-                            MPII_GPUDT_MAX_BLOCKS);
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+                                 MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack),
+                                 MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack));
+    plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);
 }
 
-static double tree_cost(const struct shape *s)
+static double tree_cost(const struct MPII_Gpudt_shape *s)
 {
     return MPII_GPUDT_TREE_NS + kernel_cost(s, piece_size(s), MPII_GPUDT_TREE_FACTOR);
 }
@@ -734,7 +502,7 @@ static double tree_cost(const struct shape *s)
 /* ---------------------------------------------------------------- MAP */
 
 /* Datatypes that fit a map, and 32 bits for positions and displacements. */
-static int map_applies(const struct shape *s)
+static int map_applies(const struct MPII_Gpudt_shape *s)
 {
     /* A topmost list is rebased, which the tree does not know */
     return !s->in->wide && !(s->is_top && s->root->kind == MPII_GPUDT_KIND__BLKINDEXED) &&
@@ -743,22 +511,23 @@ static int map_applies(const struct shape *s)
         s->in->serial->true_extent <= INT32_MAX;
 }
 
-static void map_fill(const struct shape *s, struct MPII_Gpudt_plan *plan)
+static void map_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_tree *args = &plan->args.tree;
+    int64_t tile;
 
     tree_set(args, s, MPII_GPUDT_WORD_BOX(s->unit));
     args->narrow = 0;
     plan->kernel = kernel_id(MPII_GPUDT_KERNEL__map_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    plan->grid = span_share(&args->span, s,
-                            tile_words(s, args->span.nwords,
-                                       MPII_GPUDT_UNROLL_MAP(s->unit, s->in->unpack),
-                                       MPII_GPUDT_MAP_ROUNDS),
-                            (int64_t) MPII_GPUDT_MAP_BLOCKS_PER_SM * s->in->nsms);
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+                                 MPII_GPUDT_UNROLL_MAP(s->unit, s->in->unpack),
+                                 MPII_GPUDT_MAP_ROUNDS);
+    plan->grid = MPII_Gpudt_span_share(&args->span, s, tile,
+                                       (int64_t) MPII_GPUDT_MAP_BLOCKS_PER_SM * s->in->nsms);
 }
 
-static double map_cost(const struct shape *s)
+static double map_cost(const struct MPII_Gpudt_shape *s)
 {
     return MPII_GPUDT_MAP_NS *
         (double) ceil_div(s->root->size / s->unit, MPII_GPUDT_THREADS) +
@@ -769,9 +538,9 @@ static double map_cost(const struct shape *s)
 
 static const struct strategy {
     const char *name;
-    int (*applies) (const struct shape * s);
-    double (*cost) (const struct shape * s);
-    void (*fill) (const struct shape * s, struct MPII_Gpudt_plan * plan);
+    int (*applies) (const struct MPII_Gpudt_shape * s);
+    double (*cost) (const struct MPII_Gpudt_shape * s);
+    void (*fill) (const struct MPII_Gpudt_shape * s, struct MPII_Gpudt_plan * plan);
 } strategies[MPII_GPUDT_NSTRATEGIES] = {
     [MPII_GPUDT_STRATEGY__COPY1D] = {"copy1d", copy1d_applies, copy1d_cost, copy1d_fill},
     [MPII_GPUDT_STRATEGY__COPY2D] = {"copy2d", copy2d_applies, copy2d_cost, copy2d_fill},
@@ -789,9 +558,9 @@ void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt
     const struct MPII_Gpudt_record *top = in->top != NULL ? in->top : in->serial->records;
     int best = MPII_GPUDT_STRATEGY__TREE;
     double best_cost = -1;
-    struct shape s;
+    struct MPII_Gpudt_shape s;
 
-    shape_make(&s, in, top);
+    MPII_Gpudt_shape_make(&s, in, top);
     for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
         if (!(in->allowed & 1u << i) || !strategies[i].applies(&s))
             continue;

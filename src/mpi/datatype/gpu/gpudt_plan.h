@@ -11,6 +11,7 @@
 
 #include "gpudt_record.h"
 #include "gpudt_args.h"
+#include "gpudt_image.h"
 #include "gpudt_kernel_list.h"
 
 /* Ways to move a range. Every one that applies gives the same bytes. */
@@ -45,10 +46,7 @@ struct MPII_Gpudt_plan_in {
     int unpack;                 /* 0: user to packed, 1: packed to user */
     int nsms;                   /* multiprocessors of the device */
     int max_blocks;             /* thread blocks to use at most; 0: as measured to be best */
-    uint64_t lookaside;         /* device address of the type's lists, or 0 where it has none */
-    uint64_t nodes;             /* device address of what MPII_Gpudt_plan_nodes made; not read if
-                                 * the type has at most MPII_GPUDT_MAX_NODES records */
-    uint64_t index;             /* device address of the type's index, see gpudt_image.h; 0: none */
+    struct MPII_Gpudt_image_at image;   /* the type's image on that device */
     int wide;                   /* 1: kernels with 64-bit indices even where 32 bits do */
     unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other may */
 };
@@ -83,19 +81,10 @@ struct MPII_Gpudt_plan {
  * Cannot fail: TREE applies to everything. */
 void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan);
 
-/* The records of a type as the tree kernels read them.
- *   serial  (IN)   the type
- *   nodes   (OUT)  serial->nrecords nodes, owned by the caller; to be copied to the device as they
- *                  are if there are more than MPII_GPUDT_MAX_NODES */
-void MPII_Gpudt_plan_nodes(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_node *nodes);
-
 /* Lower-case name of a strategy, static text. */
 const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy);
 
 /* Name of a kernel's entry point, static text. */
 const char *MPII_Gpudt_plan_kernel_name(int kernel);
-
-/* The divisor d >= 1 in the form that the kernels use. */
-void MPII_Gpudt_divisor_set(struct MPII_Gpudt_divisor *div, int64_t d);
 
 #endif /* GPUDT_PLAN_H_INCLUDED */

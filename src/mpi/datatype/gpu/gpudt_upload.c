@@ -45,7 +45,7 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
 static void upload_free(struct MPII_Gpudt_upload *upload);
 
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
-                          uint64_t * lookaside, uint64_t * nodes, uint64_t * index)
+                          struct MPII_Gpudt_image_at *at)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial = &type->serial;
@@ -53,7 +53,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
 
     /* Regular types, which are most, need no device memory and no lock */
     if (serial->lookaside_sz == 0 && serial->nrecords <= MPII_GPUDT_MAX_NODES) {
-        *lookaside = *nodes = *index = 0;
+        memset(at, 0, sizeof(*at));
         goto fn_exit;
     }
 
@@ -77,9 +77,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
     MPIR_ERR_CHKANDJUMP1(!block, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "datatype on a GPU");
 
-    *lookaside = block->mem;
-    *nodes = block->nodes;
-    *index = block->index;
+    *at = block->at;
 
   fn_exit:
     return mpi_errno;
@@ -256,8 +254,7 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
     const MPII_Gpudt_driver_t *drv = engine->drv;
     char *mem = NULL;
 
-    block->nodes = image->has_nodes ? block->mem + image->nodes : 0;
-    block->index = image->kind != MPII_GPUDT_INDEX__NONE ? block->mem + image->index : 0;
+    MPII_Gpudt_image_place(image, block->mem, &block->at);
 
     mem = MPL_malloc(image->sz, MPL_MEM_DATATYPE);
     MPIR_ERR_CHKANDJUMP1(!mem, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",

@@ -1,0 +1,51 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * What is checked and timed: files of compiled kernels, each carrying out plans for layouts.
+ */
+
+#ifndef VARIANTS_H_INCLUDED
+#define VARIANTS_H_INCLUDED
+
+#include "gpudt_plan.h"
+#include "gpudt_image.h"
+#include "refs.h"
+
+/* Everything runs in this stream, on a device with so many multiprocessors. Set by variants_open. */
+extern CUstream variant_stream;
+extern int variant_nsms;
+
+/* Make device 0 current, with a stream. */
+void variants_open(void);
+
+struct variant {
+    const char *name;
+    int moves;                  /* 0: walks only (walk.cubin), so that there are no bytes to check */
+    CUmodule module;
+    CUfunction function[MPII_GPUDT_NKERNELS];
+};
+
+/* Load a file of kernels; its name stays path's. */
+void variant_load(struct variant *v, const char *path);
+
+/* Start what a plan says. */
+void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, int unpack);
+
+/* The image of a layout's type in device memory. */
+struct upload {
+    struct MPII_Gpudt_image image;
+    CUdeviceptr mem;
+};
+
+void upload_make(const struct layout *l, struct upload *up);
+void upload_free(struct upload *up);
+
+/* All of a layout, with nothing said yet of where it and the packed data are. */
+void plan_in_set(struct MPII_Gpudt_plan_in *in, const struct layout *l, const struct upload *up);
+
+/* Check variants byte for byte against a plain loop over the blocks, in random cases
+ * (check_kernels.c). Returns whether any failed. */
+int variants_check(int nvariants, struct variant *v, unsigned long long seed, int rounds);
+
+#endif /* VARIANTS_H_INCLUDED */
