@@ -42,7 +42,8 @@ static bool is_forbidden(const struct emu_range *range, CUstream stream)
         range->device != stream->ctx->device;
 }
 
-/* The place of a side; *sync is made true if the memory's attribute asks for synchronous copies. */
+/* The place of a side; *sync is made true if the memory's attribute asks for synchronous copies, which
+ * memory of pools has for fills only. */
 static enum place side_place(const struct side *side, const struct box *box, CUstream stream,
                              bool * sync)
 {
@@ -53,7 +54,7 @@ static enum place side_place(const struct side *side, const struct box *box, CUs
     emu_lock_take();
     range = emu_range_find(side->addr);
     if (range) {
-        *sync |= range->sync_memops;
+        *sync |= range->sync_memops && (range->kind != EMU_KIND__POOL || box->fill >= 0);
         if (span > range->size - (side->addr - range->base))
             place = range->kind == EMU_KIND__REGISTERED ? PLACE__PAGEABLE : PLACE__BAD;
         else if (is_forbidden(range, stream))

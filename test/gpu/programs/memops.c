@@ -12,6 +12,7 @@
 #include "gpu.h"
 #include "report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define PART 24576
 
 static int is_off, is_old;
+static const char *kind_name;
 static size_t size;             /* of a memory */
 static unsigned char bytes[PART], packed[PART];
 
@@ -57,6 +59,17 @@ static int expected_make(unsigned char *expected, const unsigned char *from, int
     return n;
 }
 
+/* Compare, unless what is seen may be anything. */
+static void compare(const char *what, const unsigned char *seen, const unsigned char *expected,
+                    size_t n)
+{
+    char text[100];
+
+    snprintf(text, sizeof(text), "%s memory, %s", kind_name, what);
+    if (!is_off)
+        report_compare(text, seen, expected, n);
+}
+
 static void pack_check(const char *what, const struct mem *mem, int is_contig)
 {
     static unsigned char expected[PART];
@@ -66,8 +79,7 @@ static void pack_check(const char *what, const struct mem *mem, int is_contig)
     memset(packed, 0, PART);
     CHECK_MPI(MPI_Pack(mem->addr + size - PART, 1, type, packed, PART, &position, MPI_COMM_SELF));
     CHECK(position == n);
-    if (!is_off)
-        report_compare(what, packed, expected, (size_t) n);
+    compare(what, packed, expected, (size_t) n);
     MPI_Type_free(&type);
 }
 
@@ -80,8 +92,7 @@ static void unpack_check(const char *what, const struct mem *mem)
                          MPI_COMM_SELF));
     CU(CtxSynchronize());
     mem_read(mem, size - PART, seen, PART);
-    if (!is_off)
-        report_compare(what, seen, bytes, PART);
+    compare(what, seen, bytes, PART);
 }
 
 /* Each of the calls, then MPI, with memory that is new to MPI or is not any more. */
@@ -152,7 +163,7 @@ static void waits_count(enum mem_kind kind, struct mem *mem)
     waits = report_variable("gpudt_memops_waits") - before;
     if (is_off || kind == MEM__MANAGED)
         CHECK(waits == 0);
-    else if (kind == MEM__MAPPED)
+    else if (kind == MEM__MAPPED || kind == MEM__POOL)
         CHECK(is_old ? waits == 3 : waits <= 1);        /* its context may be marked already */
     else
         CHECK(waits == 1);
@@ -162,6 +173,7 @@ static void kind_run(enum mem_kind kind)
 {
     struct mem mem, source;
 
+    kind_name = mem_name(kind);
     /* long enough on a real GPU to be seen; emulated operations are late */
     size = gpu.is_emulated || kind == MEM__MANAGED ? (size_t) 1 << 20 : (size_t) 1 << 28;
     mem_alloc(&source, kind == MEM__MANAGED ? MEM__DEVICE : kind, size);

@@ -12,7 +12,8 @@
  * nothing of that one, and must not: it would wait for the program's kernels. So memory that MPI is
  * given is marked (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS), and from then on the driver ends such calls
  * on it before they return; for what was begun before the mark, the default stream is waited for
- * once. The driver does not mark mapped virtual ranges: their context is, in its place. */
+ * once. Drivers do not mark mapped virtual ranges, and for memory of pools they take the mark but
+ * heed it for fills only: there the context is marked instead (CU_CTX_SYNC_MEMOPS). */
 
 #include "gpudt_internal.h"
 
@@ -38,6 +39,7 @@ cvars:
 /* Threads that have marked memory and not yet waited: a mark seen meanwhile is not good yet. */
 static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
+static bool is_marked(const MPIR_Gpudt_ptr_t * ptr);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
 static bool mark_context(const MPII_Gpudt_driver_t * drv);
 
@@ -52,13 +54,13 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     CUresult res;
 
     if (!MPIR_CVAR_GPUDT_SYNC_MEMOPS ||
-        (ptr->sync_memops && MPL_atomic_acquire_load_int(&nmarking) == 0))
+        (is_marked(ptr) && MPL_atomic_acquire_load_int(&nmarking) == 0))
         return MPI_SUCCESS;
 
     MPL_atomic_fetch_add_int(&nmarking, 1);
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (MPL_atomic_acquire_load_int(&engine->sync_memops))
+    if (MPII_Gpudt_is_private(ptr) && MPL_atomic_acquire_load_int(&engine->sync_memops))
         goto fn_exit;
 
     /* During the capture of a stream that the default one waits for, a wait would destroy what is
@@ -66,7 +68,7 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     res = drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status);
     if (res == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    if (!mark(drv, addr))
+    if (MPII_Gpudt_is_private(ptr) || !mark(drv, addr))
         context_is_marked = mark_context(drv);
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(CU_STREAM_LEGACY), mpi_errno);
     MPII_GPUDT_COUNT(memops_waits, 1);
@@ -81,7 +83,12 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-/* False: the driver cannot do it for this kind of memory. */
+static bool is_marked(const MPIR_Gpudt_ptr_t * ptr)
+{
+    return ptr->sync_memops && !MPII_Gpudt_is_private(ptr);
+}
+
+/* False: the driver cannot do it for this memory. */
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr)
 {
     const unsigned on = 1;
