@@ -5,7 +5,8 @@
 
 /* The program's CUDA state is as it was after each call: current context, stack of contexts, stream
  * captures in progress, the thread's capture mode; and no call works in the default stream, or waits
- * for it but for memory that MPI sees for the first time. With "cold" the captures are there when the engine is used for the first time. */
+ * for it but for memory that MPI sees for the first time. With "cold" the captures are there when
+ * the engine is used for the first time. */
 
 #include "gpu.h"
 #include "report.h"

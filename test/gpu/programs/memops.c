@@ -12,6 +12,7 @@
 #include "gpu.h"
 #include "report.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,14 +48,14 @@ static MPI_Datatype type_make(int is_contig)
     return type;
 }
 
-/* What packing the part gives. */
-static int expected_make(unsigned char *expected, const unsigned char *from, int is_contig)
+/* What packing the part gives, with these bytes in it. */
+static int expected_make(unsigned char *expected, int is_contig)
 {
     int n = 0;
 
     for (int i = 0; i < PART; i++) {
         if (is_contig || i % 4 < 2)
-            expected[n++] = from[i];
+            expected[n++] = bytes[i];
     }
     return n;
 }
@@ -74,7 +75,7 @@ static void pack_check(const char *what, const struct mem *mem, int is_contig)
 {
     static unsigned char expected[PART];
     MPI_Datatype type = type_make(is_contig);
-    int position = 0, n = expected_make(expected, bytes, is_contig);
+    int position = 0, n = expected_make(expected, is_contig);
 
     memset(packed, 0, PART);
     CHECK_MPI(MPI_Pack(mem->addr + size - PART, 1, type, packed, PART, &position, MPI_COMM_SELF));
@@ -95,57 +96,45 @@ static void unpack_check(const char *what, const struct mem *mem)
     compare(what, seen, bytes, PART);
 }
 
-/* Each of the calls, then MPI, with memory that is new to MPI or is not any more. */
-static void calls_run(struct mem *mem, struct mem *source, unsigned seed)
+enum { COPY_IN, COPY_WITHIN, FILL, FILL_UNDER, NCALLS };
+
+/* One of the calls, then MPI. */
+static void call_run(int call, const struct mem *mem, const struct mem *source, unsigned seed,
+                     int is_contig)
 {
-    CUdeviceptr at = (CUdeviceptr) (mem->addr + size - PART);
+    CUdeviceptr all = (CUdeviceptr) mem->addr, part = all + size - PART;
 
     bytes_draw(seed);
-    CU(Memcpy(at, (CUdeviceptr) bytes, PART));
-    pack_check("copied from pageable memory", mem, seed % 2);
-
-    bytes_draw(seed + 1);
-    mem_write(source, size - PART, bytes, PART);
-    CU(Memcpy((CUdeviceptr) mem->addr, (CUdeviceptr) source->addr, size));
-    pack_check("copied within the device", mem, seed % 2);
-
-    memset(bytes, (int) seed, PART);
-    CU(MemsetD8((CUdeviceptr) mem->addr, (unsigned char) seed, size));
-    pack_check("filled", mem, seed % 2);
-
-    bytes_draw(seed + 2);
-    CU(MemsetD8((CUdeviceptr) mem->addr, 0xee, size));
-    unpack_check("received after a fill", mem);
+    switch (call) {
+        case COPY_IN:
+            CU(Memcpy(part, (CUdeviceptr) bytes, PART));
+            pack_check("copied from pageable memory", mem, is_contig);
+            break;
+        case COPY_WITHIN:
+            mem_write(source, size - PART, bytes, PART);
+            CU(Memcpy(all, (CUdeviceptr) source->addr, size));
+            pack_check("copied within the device", mem, is_contig);
+            break;
+        case FILL:
+            memset(bytes, (int) seed, PART);
+            CU(MemsetD8(all, (unsigned char) seed, size));
+            pack_check("filled", mem, is_contig);
+            break;
+        default:
+            CU(MemsetD8(all, 0xee, size));
+            unpack_check("received after a fill", mem);
+    }
 }
 
-/* Start with each of the calls on memory that MPI has not seen. */
-static void first_calls_run(enum mem_kind kind, struct mem *source)
+/* Each of the calls on memory that MPI has not seen. */
+static void first_calls_run(enum mem_kind kind, const struct mem *source)
 {
-    for (unsigned call = 0; call < 4; call++) {
+    for (int i = 0; i < 2 * NCALLS; i++) {
         struct mem mem;
 
         mem_alloc(&mem, kind, size);
         CU(CtxSetCurrent(mem.ctx));
-        bytes_draw(call);
-        switch (call) {
-            case 0:
-                CU(Memcpy((CUdeviceptr) (mem.addr + size - PART), (CUdeviceptr) bytes, PART));
-                pack_check("new, copied from pageable memory", &mem, 0);
-                break;
-            case 1:
-                mem_write(source, size - PART, bytes, PART);
-                CU(Memcpy((CUdeviceptr) mem.addr, (CUdeviceptr) source->addr, size));
-                pack_check("new, copied within the device", &mem, 0);
-                break;
-            case 2:
-                memset(bytes, 77, PART);
-                CU(MemsetD8((CUdeviceptr) mem.addr, 77, size));
-                pack_check("new, filled", &mem, 0);
-                break;
-            default:
-                CU(MemsetD8((CUdeviceptr) mem.addr, 0xee, size));
-                unpack_check("new, received after a fill", &mem);
-        }
+        call_run(i / 2, &mem, source, 70 + i, i % 2);
         CU(CtxSynchronize());
         mem_free(&mem);
     }
@@ -169,6 +158,48 @@ static void waits_count(enum mem_kind kind, struct mem *mem)
         CHECK(waits == 1);
 }
 
+static int stop;
+
+/* Packs again and again from a memory whose context is marked. */
+static void *packs_run(void *arg)
+{
+    const struct mem *mem = arg;
+
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        int there, position = 0;
+
+        CHECK_MPI(MPI_Pack(mem->addr, 1, MPI_INT, &there, sizeof(there), &position, MPI_COMM_SELF));
+    }
+    return NULL;
+}
+
+/* Memory that MPI knows is not waited for while other threads use other memory that it knows. */
+static void waits_beside_pool_count(void)
+{
+    unsigned long long before;
+    struct mem plain, pool;
+    pthread_t thread;
+
+    kind_name = mem_name(MEM__DEVICE);
+    size = PART;
+    mem_alloc(&plain, MEM__DEVICE, size);
+    mem_alloc(&pool, MEM__POOL, size);
+    bytes_draw(9);
+    mem_write(&plain, 0, bytes, PART);
+    mem_write(&pool, 0, bytes, PART);
+    pack_check("before", &plain, 0);
+    pack_check("before", &pool, 0);
+    before = report_variable("gpudt_memops_waits");
+    pthread_create(&thread, NULL, packs_run, &pool);
+    for (int i = 0; i < 300; i++)
+        pack_check("beside", &plain, 0);
+    __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+    pthread_join(thread, NULL);
+    CHECK(is_old || report_variable("gpudt_memops_waits") == before);
+    mem_free(&plain);
+    mem_free(&pool);
+}
+
 static void kind_run(enum mem_kind kind)
 {
     struct mem mem, source;
@@ -182,8 +213,8 @@ static void kind_run(enum mem_kind kind)
     mem_alloc(&mem, kind, size);
     CU(CtxSetCurrent(mem.ctx));
     waits_count(kind, &mem);
-    for (unsigned round = 0; round < 4; round++)
-        calls_run(&mem, &source, round * 10);
+    for (int i = 0; i < 4 * NCALLS; i++)
+        call_run(i % NCALLS, &mem, &source, i, i / NCALLS % 2);
     CU(CtxSynchronize());
     mem_free(&mem);
     mem_free(&source);
@@ -198,8 +229,8 @@ int main(int argc, char **argv)
     if (is_off)
         setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS", "0", 1);
     report_time_limit(120);
-    MPI_Init(NULL, NULL);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (gpu_open() == 0)
         return 1;
@@ -209,6 +240,7 @@ int main(int argc, char **argv)
             kind_run(kinds[i]);
     }
     gpu_set_current(0);
+    waits_beside_pool_count();
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

@@ -39,7 +39,7 @@ cvars:
 /* Threads that have marked memory and not yet waited: a mark seen meanwhile is not good yet. */
 static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
-static bool is_marked(const MPIR_Gpudt_ptr_t * ptr);
+static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
 static bool mark_context(const MPII_Gpudt_driver_t * drv);
 
@@ -47,28 +47,40 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
+    const bool is_private = MPII_Gpudt_is_private(ptr);
     MPII_Gpudt_engine_t *engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
-    CUstreamCaptureStatus status;
-    bool context_is_marked = false;
-    CUresult res;
 
     if (!MPIR_CVAR_GPUDT_SYNC_MEMOPS ||
-        (is_marked(ptr) && MPL_atomic_acquire_load_int(&nmarking) == 0))
-        return MPI_SUCCESS;
+        (ptr->sync_memops && !is_private && MPL_atomic_acquire_load_int(&nmarking) == 0))
+        goto fn_exit;
 
-    MPL_atomic_fetch_add_int(&nmarking, 1);
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (MPII_Gpudt_is_private(ptr) && MPL_atomic_acquire_load_int(&engine->sync_memops))
-        goto fn_exit;
+    if (!(is_private && MPL_atomic_acquire_load_int(&engine->sync_memops)))
+        mpi_errno = settle(engine, addr, is_private);
 
+  fn_exit:
+    MPII_Gpudt_ctx_leave(drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Mark memory or its context, which is current, and wait for what was begun before. */
+static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUstreamCaptureStatus status;
+    bool context_is_marked = false;
+
+    MPL_atomic_fetch_add_int(&nmarking, 1);
     /* During the capture of a stream that the default one waits for, a wait would destroy what is
      * captured, and the program itself cannot copy synchronously. The memory stays unmarked. */
-    res = drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status);
-    if (res == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+    if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    if (MPII_Gpudt_is_private(ptr) || !mark(drv, addr))
+    if (is_private || !mark(drv, addr))
         context_is_marked = mark_context(drv);
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(CU_STREAM_LEGACY), mpi_errno);
     MPII_GPUDT_COUNT(memops_waits, 1);
@@ -76,16 +88,10 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
         MPL_atomic_release_store_int(&engine->sync_memops, 1);
 
   fn_exit:
-    MPII_Gpudt_ctx_leave(drv, &entered);
     MPL_atomic_fetch_sub_int(&nmarking, 1);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
-}
-
-static bool is_marked(const MPIR_Gpudt_ptr_t * ptr)
-{
-    return ptr->sync_memops && !MPII_Gpudt_is_private(ptr);
 }
 
 /* False: the driver cannot do it for this memory. */
