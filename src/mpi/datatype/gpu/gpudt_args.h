@@ -51,6 +51,10 @@ struct MPII_Gpudt_span {
     int32_t tiles_per_block;    /* tiles that one block of threads does: neighbours in the list
                                  * kernels, else as many apart as there are blocks */
     int32_t has_ends;           /* 1: there are bytes before pos0 or behind the last full word */
+    uint64_t flag;              /* address of an int32_t that a kernel of one block sets at its end;
+                                 * 0: none */
+    int32_t flag_value;         /* to this */
+    int32_t pad;
 };
 
 /* Division by an invariant: p / d == high_half(2 * p * magic) >> shift, for 0 <= p < 2^31 with the

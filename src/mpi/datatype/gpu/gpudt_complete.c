@@ -8,13 +8,20 @@
 
 #include "gpudt_internal.h"
 
+#define FLAG_LOOKS 1000         /* at a flag by calls that do not block, before the driver is asked */
+#define FLAG_SECONDS 30e-6      /* of looking at it by one that blocks */
+
 static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
-static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk);
-static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i);
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
+                       struct MPII_Gpudt_flag *flag);
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+                        struct MPII_Gpudt_flag *flag);
 static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
                     bool unpack);
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
+static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+                     struct MPII_Gpudt_flag *flag, bool * ready);
 static void op_drain(MPIR_Gpudt_op * op);
 static void op_finish(MPIR_Gpudt_op * op);
 
@@ -98,6 +105,7 @@ static void op_finish(MPIR_Gpudt_op * op)
         for (int i = 0; i < 2; i++) {
             if (chunk->event[i])
                 MPII_Gpudt_event_put(op->step[i].engine, chunk->event[i]);
+            MPII_Gpudt_flag_put(op->step[i].engine, &chunk->flag[i]);
         }
     }
     op->nchunks = 0;
@@ -149,17 +157,18 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    bool is_waited_for = engine && (i + 1 == op_nsteps(op) || op->step[i + 1].engine != engine);
+    struct MPII_Gpudt_flag *flag = is_waited_for ? &chunk->flag[i] : NULL;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
     if (engine && engine != op->engine) {
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = op->is_direct ? step_direct(op, chunk) : step_by_area(op, chunk, i);
+    mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    if (engine && !(op->is_blocking && op_is_one_chunk(op)) &&
-        (i + 1 == op_nsteps(op) || op->step[i + 1].engine != engine)) {
+    if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
         if (chunk->event[i] == NULL) {
             mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -184,12 +193,19 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     CUresult res;
 
     *ready = true;
+    if (chunk->flag[i].word && MPII_Gpudt_flag_is_set(&chunk->flag[i])) {
+        MPII_Gpudt_flag_put(engine, &chunk->flag[i]);
+        goto fn_exit;
+    }
     if (engine != op->engine) {
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
-    if (!op->is_blocking) {
+    if (chunk->flag[i].word) {
+        mpi_errno = flag_wait(op, engine, &chunk->flag[i], ready);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    } else if (!op->is_blocking) {
         res = op->drv->cuEventQuery(chunk->event[i]);
         if (res == CUDA_ERROR_NOT_READY) {
             *ready = false;
@@ -205,6 +221,53 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
 
   fn_exit:
     MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Look at a flag for as long as short kernels take. */
+static bool flag_spin(const struct MPII_Gpudt_flag *flag)
+{
+    MPL_time_t start, now;
+    double seconds;
+
+    MPL_wtime(&start);
+    do {
+        for (int i = 0; i < 100; i++) {
+            if (MPII_Gpudt_flag_is_set(flag))
+                return true;
+        }
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+    } while (seconds < FLAG_SECONDS);
+    return false;
+}
+
+/* Wait for a flag, or, now and then, see whether a kernel that has not set it has failed. */
+static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+                     struct MPII_Gpudt_flag *flag, bool * ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *ready = false;
+    if (op->is_blocking) {
+        /* Longer waits are the driver's, which may give the processor away */
+        if (!flag_spin(flag))
+            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->stream), mpi_errno);
+        *ready = true;
+    } else if (op->nlooks > 0) {
+        CUresult res = op->drv->cuStreamQuery(engine->stream);
+        if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
+            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuStreamQuery", __func__, __LINE__);
+            goto fn_fail;
+        }
+        *ready = res == CUDA_SUCCESS;
+    }
+    if (*ready)
+        MPII_Gpudt_flag_put(engine, flag);
+
+  fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -227,7 +290,8 @@ static int copy_start(MPII_Gpudt_engine_t * engine, char *to, const char *from, 
 }
 
 /* From source to destination, at least one of which is contiguous. */
-static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk)
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
+                       struct MPII_Gpudt_flag *flag)
 {
     MPII_Gpudt_engine_t *engine = op->step[0].engine;
     bool unpack = op->src.type == NULL;
@@ -239,7 +303,7 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk)
         case MPII_GPUDT_METHOD__KERNEL:
             return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
                                      (uint64_t) (uintptr_t) contig_addr + contig->shift,
-                                     contig->place, unpack);
+                                     contig->place, unpack, flag);
         case MPII_GPUDT_METHOD__ROWS:
             return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, contig_addr,
                                           unpack);
@@ -250,7 +314,8 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk)
 }
 
 /* Step 0 packs the source into the work area, step 1 unpacks it to the destination. */
-static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i)
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+                        struct MPII_Gpudt_flag *flag)
 {
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
     struct MPII_Gpudt_side *side = i == 0 ? &op->src : &op->dst;
@@ -264,7 +329,7 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
     switch (op->step[i].method) {
         case MPII_GPUDT_METHOD__KERNEL:
             return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
-                                     (uint64_t) (uintptr_t) area->mem, place, unpack);
+                                     (uint64_t) (uintptr_t) area->mem, place, unpack, flag);
         case MPII_GPUDT_METHOD__ROWS:
             return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, area->mem, unpack);
         case MPII_GPUDT_METHOD__COPY:
@@ -312,6 +377,17 @@ static int op_progress(MPIR_Gpudt_op * op, bool * done)
     return mpi_errno;
 }
 
+/* Whether there is nothing to do but to look at a flag again: costs a load. */
+static bool flag_is_awaited(MPIR_Gpudt_op * op)
+{
+    const struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
+    const struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+
+    if (op->nbusy < op->nchunks && op->started < op->n)
+        return false;
+    return flag->word && !MPII_Gpudt_flag_is_set(flag) && ++op->nlooks % FLAG_LOOKS != 0;
+}
+
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -320,7 +396,8 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
     MPIR_FUNC_ENTER;
 
     op->is_blocking = false;
-    mpi_errno = op_progress(op, &is_done);
+    if (!flag_is_awaited(op))
+        mpi_errno = op_progress(op, &is_done);
     *done = is_done;
 
     MPIR_FUNC_EXIT;

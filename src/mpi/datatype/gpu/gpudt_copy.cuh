@@ -69,6 +69,23 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
+/* The end of every kernel: what it has moved can be seen by everyone who then sees the flag. The host
+ * finds this out sooner than the end of the launch. */
+GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_span &span)
+{
+    if (span.flag == 0)
+        return;
+    __syncthreads();
+    if (threadIdx.x != 0)
+        return;
+    __threadfence_system();
+#ifdef __CUDA_ARCH__
+    *(volatile int32_t *) span.flag = span.flag_value;
+#else
+    __atomic_store_n((int32_t *) GPUDT_ADDRESS(span.flag, 4, 4), span.flag_value, __ATOMIC_RELEASE);
+#endif
+}
+
 /* The data's own loads and stores. A benchmark that wants the walk by itself names a file with others
  * in their place. */
 #ifdef GPUDT_DATA_ACCESS

@@ -59,6 +59,7 @@
     F(PointerSetAttribute, 6000, "cuPointerSetAttribute")                           \
     F(StreamCreateWithPriority, 5050, "cuStreamCreateWithPriority")                 \
     F(StreamDestroy, 4000, "cuStreamDestroy_v2")                                    \
+    F(StreamQuery, 2000, "cuStreamQuery")                                           \
     F(StreamIsCapturing, 10000, "cuStreamIsCapturing")                              \
     F(StreamSynchronize, 2000, "cuStreamSynchronize")                               \
     F(EventCreate, 2000, "cuEventCreate")                                           \

@@ -50,6 +50,7 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
+#define MPII_GPUDT_NFLAGS 64            /* as many as flags_in_use has bits */
 #define MPII_GPUDT_MAX_DEVICES 64       /* for which peer access is remembered */
 
 typedef struct MPII_Gpudt_engine {
@@ -78,6 +79,10 @@ typedef struct MPII_Gpudt_engine {
     CUevent *events;            /* free ones, a stack */
     int nevents;
     int max_events;             /* room in events */
+    char *flags;                /* pinned memory of the flags; NULL: none yet */
+    bool no_flags;              /* it could not be had, or is not wanted */
+    uint64_t flags_in_use;      /* bit i: flag i */
+    int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
     struct {
         uint64_t serial;        /* of the engine that was asked for; 0: none yet */
         bool allowed;
@@ -144,6 +149,22 @@ size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind);
 int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event);
 void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event);
 
+/* A word of pinned memory that a kernel of one block sets when all that it has moved can be seen. */
+struct MPII_Gpudt_flag {
+    MPL_atomic_int_t *word;     /* NULL: no flag */
+    int value;                  /* of the word when it is set */
+};
+
+/* Get a flag that is not set; flag->word is NULL if there is none. */
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
+/* Give one back, if there is one, when it is set or never will be. */
+void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
+
+static inline bool MPII_Gpudt_flag_is_set(const struct MPII_Gpudt_flag *flag)
+{
+    return MPL_atomic_acquire_load_int(flag->word) == flag->value;
+}
+
 /* Free all that the pools hold, for an engine that nothing uses.
  *   is_alive  (IN)  false: the context is gone, and what was in it */
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive);
@@ -187,6 +208,7 @@ struct MPII_Gpudt_chunk {
     int64_t len;
     int nsteps;                 /* steps started */
     CUevent event[2];           /* end of step i, from the pool of its engine; NULL: none yet */
+    struct MPII_Gpudt_flag flag[2];     /* the same by a flag, which then is what counts */
 };
 
 /* A transfer of n bytes. Direct: one step from source to destination. Else each chunk takes two,
@@ -208,6 +230,7 @@ struct MPIR_Gpudt_op {
     int oldest;                 /* index of the one that started first */
     int nbusy;                  /* under way */
     int64_t started;            /* bytes in chunks that were started */
+    unsigned nlooks;            /* at flags that were not set */
     struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
 };
 
@@ -245,10 +268,12 @@ bool MPII_Gpudt_is_near(const void *addr);
  * engine's stream; the engine's context is current (gpudt_launch.c).
  *   contig        (IN)  address of the first of these bytes, for the engine's device
  *   contig_place  (IN)  memory it is in
- *   unpack        (IN)  true: to the side */
+ *   unpack        (IN)  true: to the side
+ *   flag          (OUT) set at the end, if that is possible; no flag else. NULL: not asked for */
 int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
                       int64_t pos, int64_t len, uint64_t contig,
-                      enum MPII_Gpudt_place_e contig_place, bool unpack);
+                      enum MPII_Gpudt_place_e contig_place, bool unpack,
+                      struct MPII_Gpudt_flag *flag);
 
 /* The same by driver copies (gpudt_rowcopy.c).
  *   contig  (IN)  any address the driver can copy from or to */
@@ -295,6 +320,7 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(local_copies, "Copies from datatype to datatype in which GPU memory took part")           \
     F(bytes, "Bytes moved by these operations")                                                 \
     F(launches, "Kernels launched")                                                             \
+    F(flags, "Kernels that say themselves when they are done")                                  \
     F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
     F(staged, "Operations that passed through a work area in chunks")                           \
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \

@@ -18,6 +18,7 @@
     name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)                        \
     {                                                                                           \
         body_(args);                                                                            \
+        gpudt_finish(args.span);                                                                \
     }
 
 #define GPUDT_FAMILY(family_, unit_, locator_, args_)                                           \

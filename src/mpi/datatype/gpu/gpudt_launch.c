@@ -37,14 +37,15 @@ cvars:
 */
 
 static int plan_copy(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan *plan, bool unpack);
-static int plan_kernel(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan *plan,
-                       bool * is_started);
+static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *plan,
+                       struct MPII_Gpudt_flag *flag, bool * is_started);
 static bool kernels_are_ready(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
                               struct MPII_Gpudt_plan_in *in, int *mpi_errno);
 
 int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
                       int64_t pos, int64_t len, uint64_t contig,
-                      enum MPII_Gpudt_place_e contig_place, bool unpack)
+                      enum MPII_Gpudt_place_e contig_place, bool unpack,
+                      struct MPII_Gpudt_flag *flag)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_started = false;
@@ -64,6 +65,8 @@ int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side
         .allowed = MPII_Gpudt_allowed_strategies()
     };
 
+    if (flag)
+        flag->word = NULL;
     if (kernels_are_ready(engine, side, &in, &mpi_errno)) {
         MPII_Gpudt_plan_make(&in, &plan);
         if (unlikely(MPIR_CVAR_GPUDT_TRACE))
@@ -75,7 +78,7 @@ int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side
             mpi_errno = plan_copy(engine, &plan, unpack);
             is_started = true;
         } else {
-            mpi_errno = plan_kernel(engine, &plan, &is_started);
+            mpi_errno = plan_kernel(engine, &plan, flag, &is_started);
         }
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -145,8 +148,8 @@ static int plan_copy(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan 
 }
 
 /* is_started is false afterwards if the device turns out to have no kernels after all. */
-static int plan_kernel(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan *plan,
-                       bool * is_started)
+static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *plan,
+                       struct MPII_Gpudt_flag *flag, bool * is_started)
 {
     int mpi_errno = MPI_SUCCESS;
     CUfunction function;
@@ -158,13 +161,23 @@ static int plan_kernel(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_pla
         MPII_GPUDT_COUNT(fallbacks_image, 1);
         goto fn_exit;
     }
+    if (flag && plan->grid == 1)
+        MPII_Gpudt_flag_get(engine, flag);
+    if (flag && flag->word) {
+        plan->args.span.flag = (uint64_t) (uintptr_t) flag->word;
+        plan->args.span.flag_value = flag->value;
+    }
     MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, plan->grid, 1, 1, MPII_GPUDT_THREADS, 1,
                                                  1, 0, engine->stream, params, NULL), mpi_errno);
     MPII_GPUDT_COUNT(launches, 1);
+    if (flag && flag->word)
+        MPII_GPUDT_COUNT(flags, 1);
     *is_started = true;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    if (flag)
+        MPII_Gpudt_flag_put(engine, flag);
     goto fn_exit;
 }

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The engines' pools of work areas and events. Must not know datatypes or transfers. */
+/* The engines' pools of work areas, events and flags. Must not know datatypes or transfers. */
 
 #include "gpudt_internal.h"
 
@@ -54,9 +54,21 @@ cvars:
         Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory
         is used instead.
 
+    - name        : MPIR_CVAR_GPUDT_FLAGS
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Have short kernels say in pinned memory that they have done their work, which the CPU sees
+        sooner than it hears from the driver that they have ended.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
+#define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
 #define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
 
 MPL_initlock_t MPII_Gpudt_pool_lock = MPL_INITLOCK_INITIALIZER;
@@ -233,8 +245,56 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
         engine->drv->cuEventDestroy(event);
 }
 
+/* Caller holds MPII_Gpudt_pool_lock. */
+static bool flags_make(MPII_Gpudt_engine_t * engine)
+{
+    void *mem;
+
+    if (engine->flags || engine->no_flags)
+        return !engine->no_flags;
+    engine->no_flags = !MPIR_CVAR_GPUDT_FLAGS ||
+        engine->drv->cuMemHostAlloc(&mem, MPII_GPUDT_NFLAGS * FLAG_STEP, CU_MEMHOSTALLOC_PORTABLE |
+                                    CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS;
+    if (engine->no_flags)
+        return false;
+    memset(mem, 0, MPII_GPUDT_NFLAGS * FLAG_STEP);
+    engine->flags = mem;
+    return true;
+}
+
+static MPL_atomic_int_t *flag_word(const MPII_Gpudt_engine_t * engine, int i)
+{
+    return (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
+}
+
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
+{
+    flag->word = NULL;
+    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    if (flags_make(engine) && ~engine->flags_in_use) {
+        int i = __builtin_ctzll(~engine->flags_in_use);
+        engine->flags_in_use |= (uint64_t) 1 << i;
+        flag->word = flag_word(engine, i);
+        engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
+        flag->value = engine->flag_values[i];
+    }
+    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+}
+
+void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
+{
+    if (flag->word == NULL)
+        return;
+    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    engine->flags_in_use &= ~((uint64_t) 1 << (((char *) flag->word - engine->flags) / FLAG_STEP));
+    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    flag->word = NULL;
+}
+
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
+    if (is_alive && engine->flags)
+        engine->drv->cuMemFreeHost(engine->flags);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
         while (engine->areas[kind]) {
             struct MPII_Gpudt_area *area = engine->areas[kind];

@@ -374,6 +374,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
 
     op->oldest = op->nbusy = op->nchunks = 0;
     op->started = 0;
+    op->nlooks = 0;
     memset(op->chunk, 0, sizeof(op->chunk));
 
     mpi_errno = MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine,

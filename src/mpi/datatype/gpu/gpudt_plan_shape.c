@@ -140,8 +140,8 @@ unsigned MPII_Gpudt_span_share(struct MPII_Gpudt_span *span, const struct MPII_G
     if (span->tiles_per_block == 0)
         span->tiles_per_block = 1;
     int64_t blocks = ceil_div(span->ntiles, span->tiles_per_block);
-    /* The last block does the ends: one that has nothing else to do, if there are any. */
-    if (blocks == 0 || (span->has_ends && blocks < max_blocks))
+    /* The last block does the ends: one that has nothing else to do, if there are many. */
+    if (blocks == 0 || (span->has_ends && blocks > 1 && blocks < max_blocks))
         blocks++;
     return (unsigned) blocks;
 }
