@@ -152,6 +152,9 @@ int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, 
     const int64_t all = (int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms;
     int64_t rounds = nwords / all;
 
+    /* One block, which can set a flag: two rounds of it cost less than the end of a launch */
+    if (nwords <= 2 * MPII_GPUDT_THREADS && most >= 2)
+        return 2 * MPII_GPUDT_THREADS;
     rounds = min_i64(rounds, most) / unroll * unroll;
     return (rounds > 0 ? rounds : 1) * MPII_GPUDT_THREADS;
 }

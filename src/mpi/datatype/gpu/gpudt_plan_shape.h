@@ -46,7 +46,7 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
 void MPII_Gpudt_span_range(struct MPII_Gpudt_span *span, const struct MPII_Gpudt_shape *s,
                            int word);
 
-/* Words of a tile: up to `most` rounds of all threads, or one while there are too few tiles for all
+/* Words of a tile: up to `most` rounds of all threads; one or two while there are too few tiles for all
  * multiprocessors. The rounds of larger tiles are a multiple of `unroll`, as kernels expect. */
 int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, int unroll,
                               int most);
