@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 300              /* more than there are flags */
+#define ROUNDS 70               /* more than there are flags */
 
 static void transfers_run(enum mem_kind user, enum mem_kind packed, int n)
 {
