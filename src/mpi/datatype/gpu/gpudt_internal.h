@@ -80,6 +80,7 @@ typedef struct MPII_Gpudt_engine {
     int nevents;
     int max_events;             /* room in events */
     char *flags;                /* pinned memory of the flags; NULL: none yet */
+    CUdeviceptr flags_addr;     /* the same for kernels */
     bool no_flags;              /* it could not be had, or is not wanted */
     uint64_t flags_in_use;      /* bit i: flag i */
     int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
@@ -152,6 +153,7 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event);
 /* A word of pinned memory that a kernel of one block sets when all that it has moved can be seen. */
 struct MPII_Gpudt_flag {
     MPL_atomic_int_t *word;     /* NULL: no flag */
+    uint64_t addr;              /* of the word, for kernels */
     int value;                  /* of the word when it is set */
 };
 

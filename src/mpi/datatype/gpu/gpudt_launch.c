@@ -164,7 +164,7 @@ static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *pla
     if (flag && plan->grid == 1)
         MPII_Gpudt_flag_get(engine, flag);
     if (flag && flag->word) {
-        plan->args.span.flag = (uint64_t) (uintptr_t) flag->word;
+        plan->args.span.flag = flag->addr;
         plan->args.span.flag_value = flag->value;
     }
     MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, plan->grid, 1, 1, MPII_GPUDT_THREADS, 1,

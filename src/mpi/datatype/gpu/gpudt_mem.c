@@ -7,6 +7,8 @@
 
 #include "gpudt_internal.h"
 
+#include <sys/mman.h>
+
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
 
@@ -69,6 +71,7 @@ cvars:
 */
 
 #define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
+#define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
 #define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
 
 MPL_initlock_t MPII_Gpudt_pool_lock = MPL_INITLOCK_INITIALIZER;
@@ -245,26 +248,44 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
         engine->drv->cuEventDestroy(event);
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. */
+/* Caller holds MPII_Gpudt_pool_lock. The memory is not the context's: an operation in flight may look
+ * at its flag when the program has ended the context. */
 static bool flags_make(MPII_Gpudt_engine_t * engine)
 {
+    const MPII_Gpudt_driver_t *drv = engine->drv;
     void *mem;
 
     if (engine->flags || engine->no_flags)
         return !engine->no_flags;
-    engine->no_flags = !MPIR_CVAR_GPUDT_FLAGS ||
-        engine->drv->cuMemHostAlloc(&mem, MPII_GPUDT_NFLAGS * FLAG_STEP, CU_MEMHOSTALLOC_PORTABLE |
-                                    CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS;
-    if (engine->no_flags)
+    engine->no_flags = true;
+    if (!MPIR_CVAR_GPUDT_FLAGS)
         return false;
-    memset(mem, 0, MPII_GPUDT_NFLAGS * FLAG_STEP);
+    mem = mmap(NULL, FLAGS_SZ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mem == MAP_FAILED)
+        return false;
+    if (drv->cuMemHostRegister(mem, FLAGS_SZ, CU_MEMHOSTREGISTER_PORTABLE |
+                               CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS)
+        goto fn_unmap;
+    if (drv->cuMemHostGetDevicePointer(&engine->flags_addr, mem, 0) != CUDA_SUCCESS)
+        goto fn_unregister;
     engine->flags = mem;
+    engine->no_flags = false;
     return true;
+
+  fn_unregister:
+    drv->cuMemHostUnregister(mem);
+  fn_unmap:
+    munmap(mem, FLAGS_SZ);
+    return false;
 }
 
-static MPL_atomic_int_t *flag_word(const MPII_Gpudt_engine_t * engine, int i)
+static void flags_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    return (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
+    if (engine->flags == NULL)
+        return;
+    if (is_alive)
+        engine->drv->cuMemHostUnregister(engine->flags);
+    munmap(engine->flags, FLAGS_SZ);
 }
 
 void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
@@ -274,7 +295,8 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *f
     if (flags_make(engine) && ~engine->flags_in_use) {
         int i = __builtin_ctzll(~engine->flags_in_use);
         engine->flags_in_use |= (uint64_t) 1 << i;
-        flag->word = flag_word(engine, i);
+        flag->word = (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
+        flag->addr = engine->flags_addr + (uint64_t) i * FLAG_STEP;
         engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
         flag->value = engine->flag_values[i];
     }
@@ -293,8 +315,7 @@ void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *f
 
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    if (is_alive && engine->flags)
-        engine->drv->cuMemFreeHost(engine->flags);
+    flags_free(engine, is_alive);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
         while (engine->areas[kind]) {
             struct MPII_Gpudt_area *area = engine->areas[kind];
