@@ -100,6 +100,32 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
 bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                          const void **gpu_addr);
 
+/* A buffer of the program in GPU memory, described once for any number of moves of its parts: what
+ * memory it is in and the state of its datatype, to which it holds a reference. */
+typedef struct MPIR_Gpudt_buffer MPIR_Gpudt_buffer;
+
+/* Describe a buffer. Costs what MPIR_Gpudt_has_part costs.
+ *   buf, count, datatype (IN)   the buffer; the datatype may be freed afterwards
+ *   buffer               (OUT)  NULL on failure, or if all of the buffer is host memory; else for
+ *                               MPIR_Gpudt_buffer_free */
+int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPIR_Gpudt_buffer ** buffer);
+
+/* Free a description; operations that were started from it go on.
+ *   buffer  (IN)  may be NULL */
+void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer);
+
+/* An address of the buffer in GPU memory; NULL if its blocks are at absolute addresses. */
+const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer);
+
+/* Start to move bytes [first, first + n) of the stream between a buffer and packed memory.
+ *   first, n  (IN)   within the stream, n more than 0
+ *   packed    (IN)   where byte first is or goes; any memory, not overlapping the buffer
+ *   unpack    (IN)   true: from packed memory to the buffer
+ *   op        (OUT)  as for MPIR_Gpudt_ipack */
+int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
+                           bool unpack, MPIR_Gpudt_op ** op);
+
 /* Let an operation make progress without blocking on the GPU. The last part of an operation with
  * pageable host memory is a copy by the CPU, done in here.
  *   op    (IN)   not NULL; gone if *done

@@ -155,6 +155,68 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return is_gpu;
 }
 
+struct MPIR_Gpudt_buffer {
+    const void *addr;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    const void *gpu_addr;
+};
+
+int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPIR_Gpudt_buffer ** buffer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const void *gpu_addr;
+
+    *buffer = NULL;
+    if (!MPIR_Gpudt_has_part(buf, count, datatype, &gpu_addr))
+        goto fn_exit;
+    *buffer = MPL_malloc(sizeof(**buffer), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!*buffer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU buffer");
+    (*buffer)->addr = buf;
+    (*buffer)->count = count;
+    (*buffer)->datatype = datatype;
+    (*buffer)->gpu_addr = gpu_addr;
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
+{
+    if (buffer)
+        MPIR_Datatype_release_if_not_builtin(buffer->datatype);
+    MPL_free(buffer);
+}
+
+const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
+{
+    return buffer->gpu_addr;
+}
+
+int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
+                           bool unpack, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint actual;
+    bool handled;
+
+    if (unpack)
+        mpi_errno = MPIR_Gpudt_iunpack(packed, n, (void *) buffer->addr, buffer->count,
+                                       buffer->datatype, first, &actual, op, &handled);
+    else
+        mpi_errno = MPIR_Gpudt_ipack(buffer->addr, buffer->count, buffer->datatype, first, packed,
+                                     n, &actual, op, &handled);
+    if (!handled)
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed", "**gpudt_freed %p",
+                      buffer->gpu_addr);
+    return mpi_errno;
+}
+
 void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
 {
     if (MPII_Gpudt_driver_get())

@@ -110,6 +110,30 @@ void MPIR_Gpudt_pvar_init(void)
 {
 }
 
+int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPIR_Gpudt_buffer ** buffer)
+{
+    *buffer = NULL;
+    return MPI_SUCCESS;
+}
+
+void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
+{
+}
+
+const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
+{
+    return NULL;
+}
+
+/* No buffer is ever made. */
+int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
+                           bool unpack, MPIR_Gpudt_op ** op)
+{
+    *op = NULL;
+    return MPI_ERR_INTERN;
+}
+
 bool MPIR_Gpudt_is_present(void)
 {
     return false;
