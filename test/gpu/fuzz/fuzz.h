@@ -66,7 +66,7 @@ struct fuzz_case {
     struct side src, dst;
     MPI_Aint asked;             /* bytes asked for */
     MPI_Aint available;         /* those of them that there are */
-    MPI_Aint n;                 /* bytes to be moved: all available, none from host to host */
+    MPI_Aint n;                 /* bytes to be moved: all available, unless the case is left alone */
     CUcontext current;          /* context that is current during the call */
     int free_early;             /* the types are freed while the operation is in flight */
     /* control variables for this case */
@@ -101,6 +101,8 @@ void case_draw(struct fuzz_case *c, uint64_t seed, uint64_t index);
 void case_free(struct fuzz_case *c);
 /* Whether the engine leaves it to the CPU: both sides are host memory. */
 int case_is_host(const struct fuzz_case *c);
+/* Whether it is left to the CPU by the engine and nobody else is asked. */
+int case_is_left(const struct fuzz_case *c);
 /* Print all about a case, and how to run it alone. */
 void case_print(const struct fuzz_case *c);
 

@@ -246,7 +246,7 @@ int case_run(struct fuzz_case *c)
     if (class != error_expected(c))
         report_fail("MPI error class %d, expected %d: %s", class, error_expected(c),
                     report_mpi_text(err));
-    if (case_is_host(c))
+    if (case_is_left(c))
         actual = 0;
     if (actual != c->n)
         report_fail("%ld bytes moved, expected %ld", (long) actual, (long) c->n);

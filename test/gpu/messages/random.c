@@ -49,21 +49,6 @@ static enum mem_kind kind_draw(struct rng *rng, int end)
     return only[end] != MEM__NKINDS ? only[end] : kind;
 }
 
-/* MPICH's release lays some distributed arrays out wrong where the CPU moves them, host to host
- * too: only GPUs move those here. */
-static void type_draw(struct msg *m, struct rng *rng, const struct randtype_opts *opts)
-{
-    int by_cpu = !mem_is_gpu(m->from_kind) || !mem_is_gpu(m->to_kind);
-
-    m->from_type = randtype_make(rng, opts, &m->text);
-    while (by_cpu && strstr(m->text, "darray")) {
-        randtype_free(&m->from_type);
-        free(m->text);
-        m->from_type = randtype_make(rng, opts, &m->text);
-    }
-    m->to_type = m->from_type;
-}
-
 /* The same in every process, which is why all of them make all types. */
 static void msg_draw(struct msg *m, struct rng *rng, unsigned seed)
 {
@@ -80,7 +65,7 @@ static void msg_draw(struct msg *m, struct rng *rng, unsigned seed)
     m->shift[0] = (int) rng_range(rng, 0, 15);
     m->shift[1] = (int) rng_range(rng, 0, 15);
     m->how = (int) rng_range(rng, 0, 3);
-    type_draw(m, rng, &opts);
+    m->from_type = m->to_type = randtype_make(rng, &opts, &m->text);
     MPI_Type_size(m->from_type, &size);
     m->from_count = 1;
     if (is_long && size > 0) {
