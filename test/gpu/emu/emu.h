@@ -222,6 +222,7 @@ CUresult emu_enqueue(CUstream stream, void (*run) (struct emu_op *),
                      void (*drop) (struct emu_op *), void *args, struct emu_dep *dep);
 CUresult emu_stream_wait(CUstream stream);      /* what was queued when called */
 CUresult emu_ctx_wait(CUcontext ctx);
+bool emu_in_host_function(void);        /* this thread runs one of the program's */
 bool emu_event_dep(CUevent event, struct emu_dep *dep); /* false: no such event */
 void emu_stream_close(CUstream stream); /* caller holds emu_lock; waits for its operations */
 void emu_stream_report(void);

@@ -114,6 +114,8 @@ CUresult emu_enter(const char *function, int need, void *caller)
 
     if (is_dead_child || ((need & EMU_NEED__INIT) && !emu_initialized))
         return CUDA_ERROR_NOT_INITIALIZED;
+    if ((need & EMU_NEED__INIT) && emu_in_host_function())
+        return CUDA_ERROR_NOT_PERMITTED;
 
     res = injection(function, need);
     if (res != CUDA_SUCCESS && emu_config.fail_sticky && emu_current())

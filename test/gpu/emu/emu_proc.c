@@ -28,7 +28,7 @@
     F(ThreadExchangeStreamCaptureMode, 10010) F(StreamBeginCapture, 10010)      \
     F(StreamEndCapture, 10000) F(StreamIsCapturing, 10000)                      \
     F(ModuleLoadData, 2000) F(ModuleLoadDataEx, 2010) F(ModuleUnload, 2000)     \
-    F(ModuleGetFunction, 2000) F(FuncSetAttribute, 9000)                        \
+    F(ModuleGetFunction, 2000) F(FuncSetAttribute, 9000) F(LaunchHostFunc, 10000) \
     F(FuncGetAttribute, 2020) F(LaunchKernel, 4000)                             \
     F(OccupancyMaxActiveBlocksPerMultiprocessor, 6050)                          \
     F(MemGetInfo, 3020) F(MemAlloc, 3020) F(MemFree, 3020)                      \

@@ -296,6 +296,12 @@ EMU_EXPORT CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
     return emu_leave(emu_stream_wait(stream));
 }
 
+/* The default stream is not ready while a stream is busy that it would wait for. */
+static bool legacy_is_kept(CUstream stream)
+{
+    return stream == stream->ctx->legacy && legacy_deps(stream, NULL) > 0;
+}
+
 EMU_EXPORT CUresult CUDAAPI cuStreamQuery(CUstream handle)
 {
     CUstream stream;
@@ -304,9 +310,11 @@ EMU_EXPORT CUresult CUDAAPI cuStreamQuery(CUstream handle)
     EMU_ENTER(EMU_NEED__CTX);
     stream = emu_stream_get(handle);
     EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(!emu_capture_implied(stream, true), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     emu_lock_take();
     res = emu_broken(stream->ctx) != CUDA_SUCCESS ? emu_broken(stream->ctx) :
-        stream->done < stream->queued ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS;
+        stream->done < stream->queued || legacy_is_kept(stream) ? CUDA_ERROR_NOT_READY :
+        CUDA_SUCCESS;
     emu_lock_give();
     return emu_leave(res);
 }
@@ -329,4 +337,48 @@ EMU_EXPORT CUresult CUDAAPI cuStreamWaitEvent(CUstream handle, CUevent event, un
     if (dep.stream == NULL)
         return emu_leave(CUDA_SUCCESS); /* never recorded: nothing to wait for */
     return emu_leave(emu_enqueue(stream, nothing_run, NULL, NULL, &dep));
+}
+
+/* ---- host functions ---- */
+
+static __thread bool in_host_function;
+
+struct host_call {
+    CUhostFn function;
+    void *data;
+};
+
+bool emu_in_host_function(void)
+{
+    return in_host_function;
+}
+
+static void host_call_run(struct emu_op *op)
+{
+    const struct host_call *call = op->args;
+
+    in_host_function = true;
+    call->function(call->data);
+    in_host_function = false;
+}
+
+static void host_call_drop(struct emu_op *op)
+{
+    free(op->args);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
+{
+    CUstream stream;
+    struct host_call *call;
+
+    EMU_ENTER(EMU_NEED__CTX);
+    stream = emu_stream_get(handle);
+    EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(function, CUDA_ERROR_INVALID_VALUE);
+    call = malloc(sizeof(*call));
+    EMU_CHECK(call, CUDA_ERROR_OUT_OF_MEMORY);
+    call->function = function;
+    call->data = data;
+    return emu_leave(emu_enqueue(stream, host_call_run, host_call_drop, call, NULL));
 }

@@ -152,6 +152,36 @@ static void test_synchronous_forms(void)
     OK(cuMemFree(e));
 }
 
+static CUdeviceptr seen_addr;
+static CUresult seen_answer;
+
+static void CUDA_CB host_function(void *n)
+{
+    CUmemorytype type;
+
+    ++*(int *) n;
+    seen_answer = cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, seen_addr);
+}
+
+/* Host functions keep their place in the stream, and the driver answers nothing there. */
+static void test_host_functions(void)
+{
+    CUstream blocking;
+    int n = 0;
+
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuMemAlloc(&seen_addr, N));
+    OK(cuLaunchHostFunc(blocking, host_function, &n));
+    EXPECT(cuStreamQuery(NULL), CUDA_ERROR_NOT_READY);
+    OK(cuLaunchHostFunc(blocking, host_function, &n));
+    OK(cuStreamSynchronize(blocking));
+    OK(cuStreamQuery(NULL));
+    CHECK(n == 2 && seen_answer == CUDA_ERROR_NOT_PERMITTED);
+    EXPECT(cuLaunchHostFunc(blocking, NULL, &n), CUDA_ERROR_INVALID_VALUE);
+    OK(cuMemFree(seen_addr));
+    OK(cuStreamDestroy(blocking));
+}
+
 static void *unsafe_call(void *res)
 {
     CUdeviceptr d;
@@ -225,6 +255,7 @@ int main(void)
     test_pageable_source_is_read_at_once();
     test_default_stream();
     test_synchronous_forms();
+    test_host_functions();
     test_capture();
     CHECK(emu_live("stream") == 0 && emu_live("event") == 0 && emu_live("memory") == 0);
     OK(cuDevicePrimaryCtxRelease(0));

@@ -60,6 +60,7 @@
     F(StreamDestroy, 4000, 4000)                                                \
     F(StreamSynchronize, 2000, 2000)                                            \
     F(StreamQuery, 2000, 2000)                                                  \
+    F(LaunchHostFunc, 10000, 10000)                                             \
     F(StreamBeginCapture, 10010, 10010)                                         \
     F(StreamEndCapture, 10000, 10000)                                           \
     F(StreamIsCapturing, 10000, 10000)                                          \

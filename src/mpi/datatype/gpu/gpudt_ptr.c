@@ -77,6 +77,11 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     }
 
     res = drv->cuPointerGetAttributes(5, attributes, values, (CUdeviceptr) addr);
+    if (unlikely(res == CUDA_ERROR_NOT_PERMITTED && is_readable(addr))) {
+        /* The driver answers nothing inside of cudaLaunchHostFunc and stream callbacks */
+        *ptr = host;
+        goto fn_exit;
+    }
     if (unlikely(res != CUDA_SUCCESS && !means_no_cuda(res))) {
         mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuPointerGetAttributes", __func__, __LINE__);
         goto fn_fail;

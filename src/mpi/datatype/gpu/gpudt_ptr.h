@@ -31,7 +31,8 @@ typedef struct MPIR_Gpudt_ptr {
  *   ptr   (OUT)  the answer; untouched on failure
  * Costs one driver call, and no driver call as long as the process has no CUDA. Never
  * initialises CUDA. Fails only if a driver that works otherwise cannot tell (a lost device), and if
- * what is among addresses of GPU memory is none (any more) and no host memory either. */
+ * what is among addresses of GPU memory is none (any more) and no host memory either. Inside of
+ * cudaLaunchHostFunc the driver tells nothing: there, what the CPU can read is host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 
 #endif /* GPUDT_PTR_H_INCLUDED */
