@@ -4,124 +4,57 @@
  */
 
 /*
- * Point-to-point messages between two ranks in host and GPU memory, as CSV: ping-pong, exchange in
- * both directions, message rate, overlap with a kernel. Each of many datatypes is sent as such and,
- * beside it, as a user without them would do it: by own kernels and pinned memory, tuned for each
- * case; by a 2-D copy; and as many contiguous bytes. What arrives is checked, each byte. It uses
- * standard MPI calls only, so that the same source measures any GPU-aware MPI.
+ * Messages between ranks in host and GPU memory, as CSV. Between two ranks: ping-pong, exchange in
+ * both directions, message rate, overlap with a kernel, many messages at once, time in calls. Each of
+ * many datatypes is sent as such and, beside it, as a user without them would do it: by own kernels
+ * and pinned memory, tuned for each case; by a 2-D copy; and as many contiguous bytes. Between any
+ * number of ranks: the exchange with 26 neighbours, beside fused packing by hand; many messages to
+ * all others; the first messages. What arrives is checked, each byte. It uses standard MPI calls
+ * only, so that the same source measures any GPU-aware MPI.
  *
  * A row's type reads measure:memory/gpus:method:type; its time is in us, of
  *   pingpong          half a round trip
  *   bidir             a message in each direction at once; MB/s is of one direction
- *   rate              one of many messages in a row
+ *   rate, window      one of many messages in a row; small ones, large ones
+ *   window-both       the same in each direction at once; MB/s is of one direction
  *   overlap-messages  as bidir; -kernel: a kernel; -both: both at once
- *   limit:...         what any method is bound by: an empty launch with a synchronize, a contiguous
- *                     copy to pinned memory and back
+ *   isend-first       the call that sends first in a burst of 26; isend-burst: their mean
+ *   iprobe            a call, beside sends that nobody has received; iprobe-idle: beside nothing
+ *   beside-few        as pingpong, beside a kernel of few blocks; -memory: one that uses the memory
+ *   halo26            an exchange; type pP_vV_rN: blocks of P^3 points, V variables, N ranks; methods
+ *                     datatype, fused (one kernel packs all to GPU memory, which is sent; one
+ *                     unpacks), fused-host (the same through pinned host memory)
+ *   peers             one of many messages of 64 to 8192 bytes that each rank sends to every other;
+ *                     bytes is the mean
+ *   first             the first message and an empty answer; first-next: the second; first-peer: the
+ *                     first to each further rank; first-init: MPI_Init
+ *   limit:...         what any method is bound by: an empty launch with a synchronize; the call that
+ *                     launches, alone and in a burst of 26; a contiguous copy to pinned memory and
+ *                     back
  *
  * Build for host memory only:
- *   mpicc -O2 -o bench_pt2pt bench_pt2pt.c bench_pt2pt_options.c bench_pt2pt_link.c \
- *       bench_pt2pt_types.c
+ *   mpicc -O2 -o bench_pt2pt bench_pt2pt*.c
  * For GPU memory as well (CUDA being where the toolkit is):
  *   nvcc -O3 -arch=native -DWITH_GPU -c bench_pt2pt_gpu.cu
- *   mpicc -O2 -DWITH_GPU -o bench_pt2pt bench_pt2pt.c bench_pt2pt_options.c bench_pt2pt_link.c \
- *       bench_pt2pt_types.c bench_pt2pt_gpu.o -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
+ *   mpicc -O2 -DWITH_GPU -o bench_pt2pt bench_pt2pt*.c bench_pt2pt_gpu.o \
+ *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
  * Run: mpiexec -bind-to core -n 2 ./bench_pt2pt --help
  */
 
 #define _POSIX_C_SOURCE 200112L  /* posix_memalign */
 
-#include "bench_pt2pt_link.h"
-#include "bench_pt2pt_options.h"
+#include "bench_pt2pt_run.h"
+#include "bench_pt2pt_group.h"
+#include "bench_pt2pt_load.h"
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 #include "bench.h"
 
-#define MIN_REPETITIONS 5
 #define TUNING_REPETITIONS 3
-#define RATE_BYTES (64 * 1024)  /* largest message whose rate is told */
 #define COMPUTE_SECONDS 50e-6   /* the kernel to overlap with takes at least about this */
 #define COMPUTE_ROUNDS 1000     /* of the first kernel, by whose time the next is scaled */
-#define TAG_DONE 2
-
-struct bench {
-    struct options opt;
-    int rank;
-    double *seconds;            /* samples of a case */
-    struct link link;
-    int place, method;
-    int compute_rounds;
-};
-
-void bench_fail(const char *what, const char *why)
-{
-    fprintf(stderr, "bench_pt2pt: %s: %s\n", what, why);
-    MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
-}
-
-/* ---- repeating ---- */
-
-typedef void (*sample_fn) (struct bench * bench);
-
-/* Runs once and returns the seconds it took. */
-static double sample_take(struct bench *bench, sample_fn fn)
-{
-    double start = MPI_Wtime();
-
-    fn(bench);
-    return MPI_Wtime() - start;
-}
-
-/* Warms up, then fills seconds with as many samples as fit into the time; both ranks take part.
- * Returns how many. */
-static int samples_take(struct bench *bench, sample_fn fn)
-{
-    double once;
-    int n, i;
-
-    fn(bench);
-    once = sample_take(bench, fn);
-    n = (int) (bench->opt.milliseconds * 1e-3 / (once > 1e-7 ? once : 1e-7));
-    n = n > bench->opt.repetitions ? bench->opt.repetitions : n;
-    if (n < MIN_REPETITIONS && bench->opt.repetitions >= MIN_REPETITIONS)
-        n = MIN_REPETITIONS;
-    if (n < 1)
-        n = 1;
-    MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    for (i = -n / 10; i < 0; i++)
-        fn(bench);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (i = 0; i < n; i++)
-        bench->seconds[i] = sample_take(bench, fn);
-    return n;
-}
-
-/* Makes each sample the slower rank's, on rank 0: a rank without a GPU has no kernel to wait for. */
-static void samples_slower(struct bench *bench, int n)
-{
-    MPI_Reduce(bench->rank == 0 ? MPI_IN_PLACE : bench->seconds, bench->seconds, n, MPI_DOUBLE,
-               MPI_MAX, 0, MPI_COMM_WORLD);
-}
-
-/* Prints a row on rank 0; each sample has been parts times what the row tells. */
-static void row_print(struct bench *bench, const char *measure, int n, double parts)
-{
-    const struct shape *shape = bench->link.shape;
-    char label[128];
-    int i;
-
-    if (bench->rank != 0)
-        return;
-    for (i = 0; i < n; i++)
-        bench->seconds[i] /= parts;
-    if (bench->place == PLACE__HOST_HOST)
-        snprintf(label, sizeof(label), "%s:%s/0:%s:%s", measure, place_name[bench->place],
-                 method_name[bench->method], shape->name);
-    else
-        snprintf(label, sizeof(label), "%s:%s/%d:%s:%s", measure, place_name[bench->place],
-                 bench->place == PLACE__GPU_GPU ? bench->opt.gpus : 1, method_name[bench->method],
-                 shape->name);
-    bench_row(label, (long long) shape->bytes, bench->seconds, n);
-}
+#define MAX_BUFFER ((size_t) 8 << 30)   /* what is received at once lies in at most so much */
 
 /* ---- what is measured ---- */
 
@@ -139,35 +72,6 @@ static void sample_pingpong(struct bench *bench)
 static void sample_bidir(struct bench *bench)
 {
     link_exchange(&bench->link, bench->method);
-}
-
-/* The empty answer comes when the last message has been received. */
-static void sample_rate(struct bench *bench)
-{
-    if (bench->rank == 0) {
-        link_send_many(&bench->link, bench->method, MAX_IMAGES);
-        MPI_Recv(NULL, 0, MPI_BYTE, 1, TAG_DONE, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else {
-        link_recv_many(&bench->link, bench->method, MAX_IMAGES);
-        MPI_Send(NULL, 0, MPI_BYTE, 0, TAG_DONE, MPI_COMM_WORLD);
-    }
-}
-
-/* Checks on both ranks what has arrived on them; says whether it is right. */
-static int is_right(struct bench *bench, int images_0, int images_1)
-{
-    int images = bench->rank == 0 ? images_0 : images_1;
-    long long n_wrong, total;
-
-    if (bench->rank == 1 && bench->opt.corrupt != CORRUPT__NONE)
-        link_corrupt(&bench->link, bench->opt.corrupt);
-    n_wrong = link_check(&bench->link, bench->method, images);
-    if (n_wrong)
-        fprintf(stderr, "bench_pt2pt: %s, %s, %s of %zu bytes: rank %d has %lld wrong words\n",
-                place_name[bench->place], method_name[bench->method], bench->link.shape->name,
-                bench->link.shape->bytes, bench->rank, n_wrong);
-    MPI_Allreduce(&n_wrong, &total, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
-    return total == 0;
 }
 
 static int measure_pingpong(struct bench *bench)
@@ -188,19 +92,6 @@ static int measure_bidir(struct bench *bench)
     if (!is_right(bench, 1, 1))
         return 0;
     row_print(bench, "bidir", n, 1.0);
-    return 1;
-}
-
-static int measure_rate(struct bench *bench)
-{
-    int n;
-
-    if (bench->link.images < MAX_IMAGES)
-        return 1;
-    n = samples_take(bench, sample_rate);
-    if (!is_right(bench, 0, MAX_IMAGES))
-        return 0;
-    row_print(bench, "rate", n, MAX_IMAGES);
     return 1;
 }
 
@@ -391,13 +282,16 @@ static int method_run(struct bench *bench)
         right = is_right(bench, 1, 1);
     }
 #endif
-    if (opt->measure[MEASURE__PINGPONG])
+    /* the others are told beside it */
+    if (opt->measure[MEASURE__PINGPONG] || opt->measure[MEASURE__BIDIR] ||
+        opt->measure[MEASURE__WINDOW] || opt->measure[MEASURE__BESIDE])
         right = right && measure_pingpong(bench);
     if (opt->measure[MEASURE__BIDIR])
         right = right && measure_bidir(bench);
-    if (opt->measure[MEASURE__RATE])
-        right = right && measure_rate(bench);
+    right = right && measure_rate(bench) && measure_window(bench) && measure_isend(bench) &&
+        measure_iprobe(bench);
 #ifdef WITH_GPU
+    right = right && measure_beside(bench);
     if (opt->measure[MEASURE__OVERLAP])
         right = right && measure_overlap(bench);
 #endif
@@ -421,14 +315,20 @@ static int case_run(struct bench *bench, int type, size_t bytes)
         return EXIT__CANNOT_RUN;
     }
     memset(link, 0, sizeof(*link));
+    bench->asked = bytes;
     link->rank = bench->rank;
     link->peer = 1 - bench->rank;
-    link->on_gpu = bench->place == PLACE__GPU_GPU ||
-        bench->place == (bench->rank == 0 ? PLACE__GPU_HOST : PLACE__HOST_GPU);
-    link->peer_on_gpu = bench->place == PLACE__GPU_GPU ||
-        bench->place == (bench->rank == 0 ? PLACE__HOST_GPU : PLACE__GPU_HOST);
+    link->on_gpu = place_on_gpu(bench, link->rank);
+    link->peer_on_gpu = place_on_gpu(bench, link->peer);
     link->shape = &shape;
-    link->images = bench->opt.measure[MEASURE__RATE] && bytes <= RATE_BYTES ? MAX_IMAGES : 1;
+    link->has_own = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__COPY2D];
+    link->images = load_images(bench);
+    if (link->images > 1 && (size_t) link->images * link_image_bytes(&shape) > MAX_BUFFER) {
+        if (bench->rank == 0)
+            fprintf(stderr, "bench_pt2pt: %d at once of %s of %zu bytes are left out: too large\n",
+                    link->images, shape.name, shape.bytes);
+        link->images = 1;
+    }
     is_there = link_open(link);
     MPI_Allreduce(&is_there, &all_there, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!all_there) {
@@ -447,17 +347,37 @@ static int case_run(struct bench *bench, int type, size_t bytes)
     return status;
 }
 
+/* Whether any measure goes from case to case. */
+static int has_links(const struct options *opt)
+{
+    int m;
+
+    for (m = 0; m < MEASURES_OF_TWO; m++)
+        if (opt->measure[m] && m != MEASURE__LIMIT)
+            return 1;
+    return 0;
+}
+
 static int all_run(struct bench *bench)
 {
     const struct options *opt = &bench->opt;
-    int type, s, status = EXIT__GOOD;
+    int type, s, status;
 
     if (bench->rank == 0)
         bench_header("us_median");
+    status = first_measure(bench);
 #ifdef WITH_GPU
+    if (opt->measure[MEASURE__ISEND] && gpu_count() > 0)
+        launch_calls_measure(bench);
     if (opt->measure[MEASURE__LIMIT] && gpu_count() > 0)
         limits_measure(bench);
 #endif
+    if (status == EXIT__GOOD)
+        status = halo_measure(bench);
+    if (status == EXIT__GOOD)
+        status = peers_measure(bench);
+    if (!has_links(opt))
+        return status;
     for (bench->place = 0; bench->place < N_PLACES; bench->place++)
         for (type = 0; type < shape_count() && opt->place[bench->place]; type++)
             for (s = 0; s < opt->n_sizes && opt->type[type] && status == EXIT__GOOD; s++)
@@ -489,37 +409,56 @@ static int gpus_suffice(const struct options *opt, int n_gpus, int rank)
     return needed <= n_gpus;
 }
 
+/* What a run keeps; on all ranks or none. */
+static void samples_alloc(struct bench *bench)
+{
+    /* some measures have a sample for each rank */
+    size_t n = (size_t) bench->opt.repetitions + (size_t) bench->n_ranks;
+
+    bench->seconds = malloc(n * sizeof(double));
+    bench->more = malloc(n * sizeof(double));
+    if (!bench->seconds || !bench->more)
+        bench_fail("memory for samples", "there is none");
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
+}
+
 int main(int argc, char *argv[])
 {
     struct bench bench;
     struct options *opt = &bench.opt;
-    int n_ranks, n_gpus;
+    double start = seconds_now();
+    int n_gpus;
 
     memset(&bench, 0, sizeof(bench));
     MPI_Init(&argc, &argv);
+    bench.init_seconds = seconds_now() - start;
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &n_ranks);
+    MPI_Comm_size(MPI_COMM_WORLD, &bench.n_ranks);
     n_gpus = gpus_seen();
-    options_default(opt, n_gpus);
-    if (n_ranks != 2 && bench.rank == 0)
-        fprintf(stderr, "bench_pt2pt: %d ranks; it takes 2\n", n_ranks);
-    else if (bench.rank == 0)
-        options_parse(argc, argv, opt);
+    options_default(opt, n_gpus, bench.n_ranks);
+    if (bench.rank == 0)
+        options_parse(argc, argv, opt, bench.n_ranks);
     MPI_Bcast(opt, sizeof(*opt), MPI_BYTE, 0, MPI_COMM_WORLD);
     if (opt->run && !gpus_suffice(opt, n_gpus, bench.rank)) {
         opt->run = 0;
         opt->exit_status = EXIT__CANNOT_RUN;
     }
     if (opt->run) {
-        bench.seconds = malloc((size_t) opt->repetitions * sizeof(double));
-        if (!bench.seconds)
-            bench_fail("memory for samples", "there is none");
+        samples_alloc(&bench);
 #ifdef WITH_GPU
         if (n_gpus > 0)
-            gpu_open(opt->gpus > 1 ? bench.rank : 0);
+            gpu_open(bench.rank % opt->gpus);
 #endif
         opt->exit_status = all_run(&bench);
         free(bench.seconds);
+        free(bench.more);
     }
     MPI_Finalize();
     return opt->exit_status;

@@ -14,6 +14,10 @@
 #define MAX_BLOCKS 2112         /* 16 for each multiprocessor of an H200 */
 #define UNROLL 4                /* independent words that a thread has in flight */
 #define COMPUTE_BLOCKS 32       /* for each multiprocessor */
+#define OCCUPY_FEW 8            /* blocks */
+#define OCCUPY_ROUND 64         /* steps between looks at the flag */
+#define OCCUPY_ROUNDS (1L << 24)        /* a kernel that nobody ends does end: minutes */
+#define OCCUPY_BYTES (256 << 20)        /* beyond any cache */
 
 #define CUDA_MUST(call_)                                        \
     do {                                                        \
@@ -145,6 +149,84 @@ extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long 
         value = value * 0.5f + 1.0f;
     if (value < -1.0f)
         never[0] = 1;
+}
+
+/* Runs until the flag is set; with n words, reads and writes them over and over. */
+extern "C" __global__ void bench_occupy(GPU_POINTER(const int) flag, long rounds,
+                                        GPU_POINTER(uint64_t) memory, uint32_t n)
+{
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    uint64_t value = i;
+
+    for (long r = 0; r < rounds; r++) {
+        int ends = threadIdx.x == 0 && __ldcv((const int *) flag);
+
+        if (__syncthreads_or(ends))
+            return;
+        for (int k = 0; k < OCCUPY_ROUND; k++) {
+            if (n) {
+                memory[i % n] = memory[i % n] + 1;
+                i += gridDim.x * blockDim.x;
+            } else {
+                value = value * 5 + 1;
+            }
+        }
+        if (value == 3)         /* it never is, or the loop would be left out */
+            memory[0] = value;
+    }
+}
+
+extern "C" __global__ void bench_block_fill(const __grid_constant__ struct block block,
+                                            GPU_POINTER(uint64_t) data)
+{
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, n = block_words(&block);
+
+    for (; i < n; i += gridDim.x * blockDim.x) {
+        int is_ghost;
+        uint64_t word = block_word(&block, i, &is_ghost);
+
+        data[i] = is_ghost ? pattern_eight(0, SALT_POISON) : word;
+    }
+}
+
+extern "C" __global__ void bench_block_check(const __grid_constant__ struct block block,
+                                             GPU_POINTER(const uint64_t) data,
+                                             GPU_POINTER(unsigned long long) n_wrong)
+{
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, n = block_words(&block);
+    unsigned long long wrong = 0;
+
+    for (; i < n; i += gridDim.x * blockDim.x) {
+        int is_ghost;
+
+        wrong += data[i] != block_word(&block, i, &is_ghost);
+    }
+    if (wrong)
+        atomicAdd(n_wrong + 0, wrong);
+}
+
+/* All regions at once: each thread block has its part of one of them. */
+extern "C" __global__ void bench_regions(const __grid_constant__ struct regions regions,
+                                         GPU_POINTER(uint64_t) data, GPU_POINTER(uint64_t) packed,
+                                         int is_unpack)
+{
+    uint32_t r = 0, first;
+
+    while (blockIdx.x >= regions.region[r].block_end)
+        r++;
+    first = (blockIdx.x - (r ? regions.region[r - 1].block_end : 0)) * REGION_WORDS + threadIdx.x;
+    for (uint32_t u = 0; u < REGION_WORDS / THREADS; u++) {
+        const struct region *region = &regions.region[r];
+        uint32_t i = first + u * THREADS, place;
+
+        if (i >= region->n_words)
+            return;
+        place = region_place(&regions, region, i);
+        if (is_unpack)
+            data[place] = packed[region->packed + i];
+        else
+            packed[region->packed + i] = data[place];
+    }
 }
 
 /* ---- host ---- */
@@ -324,6 +406,66 @@ void gpu_nothing(int stream)
 
     CUDA_MUST(cudaLaunchKernel((const void *) bench_compute, dim3(1), dim3(1), args, 0,
                                stream_of[stream]));
+}
+
+static int *occupy_flag;        /* both in GPU memory */
+static void *occupy_memory;
+
+static void occupy_flag_set(int stream, int value)
+{
+    CUDA_MUST(cudaMemcpyAsync(occupy_flag, &value, sizeof(value), cudaMemcpyHostToDevice,
+                              stream_of[stream]));
+    gpu_wait(stream);
+}
+
+void gpu_occupy(int what)
+{
+    unsigned blocks = what == OCCUPY__FEW ? OCCUPY_FEW : (unsigned) n_multiprocessors * 2;
+    uint32_t n = what == OCCUPY__FEW ? 0 : OCCUPY_BYTES / 8;
+    long rounds = OCCUPY_ROUNDS;
+    void *args[] = { &occupy_flag, &rounds, &occupy_memory, &n };
+
+    CUDA_MUST(cudaMalloc((void **) &occupy_flag, sizeof(*occupy_flag)));
+    CUDA_MUST(cudaMalloc(&occupy_memory, OCCUPY_BYTES));
+    occupy_flag_set(STREAM__SEND, 0);
+    launch((const void *) bench_occupy, dim3(blocks), args, stream_of[STREAM__COMPUTE]);
+}
+
+void gpu_occupy_end(void)
+{
+    occupy_flag_set(STREAM__SEND, 1);
+    gpu_wait(STREAM__COMPUTE);
+    gpu_free(occupy_flag);
+    gpu_free(occupy_memory);
+}
+
+void gpu_block_fill(const struct block *block, void *data)
+{
+    struct block copy = *block;
+    void *args[] = { &copy, &data };
+
+    launch((const void *) bench_block_fill, blocks_for(block_words(block)), args, NULL);
+    CUDA_MUST(cudaDeviceSynchronize());
+}
+
+long long gpu_block_check(const struct block *block, const void *data)
+{
+    struct block copy = *block;
+    void *args[] = { &copy, &data, &counter };
+
+    counter_clear();
+    launch((const void *) bench_block_check, blocks_for(block_words(block)), args, NULL);
+    return counter_read();
+}
+
+void gpu_regions_move(int stream, const struct regions *regions, void *data, void *packed,
+                      int is_unpack)
+{
+    struct regions copy = *regions;
+    void *args[] = { &copy, &data, &packed, &is_unpack };
+
+    launch((const void *) bench_regions, dim3(regions->region[N_DIRECTIONS - 1].block_end), args,
+           stream_of[stream]);
 }
 
 void gpu_wait(int stream)

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include "bench_pt2pt_layout.h"
+#include "bench_pt2pt_block.h"
 
 #define GPU_EVENTS 8            /* of each stream */
 
@@ -68,6 +69,23 @@ void gpu_compute(long rounds);
 
 /* Starts a kernel of one thread that does nothing. */
 void gpu_nothing(int stream);
+
+/* Starts a kernel on the compute stream that runs until it is told to end: of few blocks, which use
+ * no memory, or of two for each multiprocessor, which read and write memory all the time. */
+enum { OCCUPY__FEW, OCCUPY__MEMORY };
+void gpu_occupy(int what);
+void gpu_occupy_end(void);
+
+/* Fills a block with its points' patterns and its ghosts with poison. */
+void gpu_block_fill(const struct block *block, void *data);
+
+/* Counts the words of a block, ghosts included, that are not those of the points they stand for. */
+long long gpu_block_check(const struct block *block, const void *data);
+
+/* Starts one kernel that packs all the regions of a block, or unpacks them. packed may be pinned
+ * host memory. */
+void gpu_regions_move(int stream, const struct regions *regions, void *data, void *packed,
+                      int is_unpack);
 
 void gpu_wait(int stream);
 

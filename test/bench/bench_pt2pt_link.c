@@ -8,6 +8,7 @@
  */
 
 #include "bench_pt2pt_link.h"
+#include "bench_pt2pt_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,75 +20,15 @@ const char *const method_name[N_METHODS] = { "datatype", "kernel", "copy2d", "co
 
 enum { SEND, RECV };            /* index of pinned and staging */
 
+/* A variable, or the compiler takes the constant for an array that is too small. */
+MPI_Status *no_statuses = MPI_STATUSES_IGNORE;
+
+void requests_wait(int n, MPI_Request * request)
+{
+    MPI_Waitall(n, request, no_statuses);
+}
+
 /* ---- buffers ---- */
-
-static void *buffer_alloc(const struct link *link, size_t bytes)
-{
-#ifdef WITH_GPU
-    if (link->on_gpu)
-        return gpu_alloc(bytes);
-#endif
-    (void) link;
-    return malloc(bytes);
-}
-
-static void buffer_free(const struct link *link, void *buffer)
-{
-#ifdef WITH_GPU
-    if (link->on_gpu && buffer)
-        gpu_free(buffer);
-#endif
-    if (!link->on_gpu)
-        free(buffer);
-}
-
-static void buffer_fill(const struct link *link, unsigned char *buffer, size_t bytes, int salt)
-{
-    uint64_t i, eight;
-
-#ifdef WITH_GPU
-    if (link->on_gpu) {
-        gpu_fill(buffer, bytes, salt);
-        return;
-    }
-#endif
-    (void) link;
-    for (i = 0; i < bytes / 8; i++) {
-        eight = pattern_eight(i, salt);
-        memcpy(buffer + 8 * i, &eight, 8);
-    }
-}
-
-/* As gpu_compare, in host memory. */
-static long long host_compare(const struct layout *layout, unsigned char *buffer, size_t data_at,
-                              size_t pattern_at, int salt)
-{
-    long long n_wrong = 0;
-    uint32_t i;
-
-    for (i = 0; i < layout->n_words; i++) {
-        uint64_t place = (uint64_t) layout_place(layout, i);
-        int differs = 0, b;
-
-        for (b = 0; b < layout->word; b++)
-            differs |= buffer[data_at + place + (uint64_t) b] !=
-                pattern_byte(pattern_at + place + (uint64_t) b, salt);
-        memset(buffer + data_at + place, POISON_BYTE, (size_t) layout->word);
-        n_wrong += differs;
-    }
-    return n_wrong;
-}
-
-static long long host_not_poison(const unsigned char *buffer, size_t bytes)
-{
-    uint64_t poison = pattern_eight(0, SALT_POISON);
-    long long n_wrong = 0;
-    size_t i;
-
-    for (i = 0; i < bytes; i += 8)
-        n_wrong += memcmp(buffer + i, &poison, 8) != 0;
-    return n_wrong;
-}
 
 static unsigned char *send_data(const struct link *link)
 {
@@ -103,15 +44,15 @@ static int link_memory_get(struct link *link)
 {
     int is_there;
 
-    link->send = buffer_alloc(link, link->send_bytes);
-    link->recv = buffer_alloc(link, link->recv_bytes);
+    link->send = memory_alloc(link->on_gpu, link->send_bytes);
+    link->recv = memory_alloc(link->on_gpu, link->recv_bytes);
     is_there = link->send && link->recv;
     link->layout = link->shape->layout;
 #ifdef WITH_GPU
     if (link->on_gpu) {
         int i;
 
-        for (i = SEND; i <= RECV; i++) {
+        for (i = SEND; i <= RECV && link->has_own; i++) {
             link->pinned[i] = pinned_alloc(link->shape->bytes * (size_t) link->images);
             link->staging[i] = gpu_alloc(link->shape->bytes * (size_t) link->images);
             is_there = is_there && link->pinned[i] && link->staging[i];
@@ -125,11 +66,14 @@ static int link_memory_get(struct link *link)
     return is_there;
 }
 
+size_t link_image_bytes(const struct shape *shape)
+{
+    return (shape->span + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES + GUARD_BYTES;
+}
+
 int link_open(struct link *link)
 {
-    size_t span = (link->shape->span + GUARD_BYTES - 1) / GUARD_BYTES * GUARD_BYTES;
-
-    link->image_bytes = span + GUARD_BYTES;
+    link->image_bytes = link_image_bytes(link->shape);
     link->send_bytes = GUARD_BYTES + link->image_bytes;
     link->recv_bytes = GUARD_BYTES + (size_t) link->images * link->image_bytes;
     memset(link->pinned, 0, sizeof(link->pinned));
@@ -139,8 +83,8 @@ int link_open(struct link *link)
         link_close(link);
         return 0;
     }
-    buffer_fill(link, link->send, link->send_bytes, link->rank);
-    buffer_fill(link, link->recv, link->recv_bytes, SALT_POISON);
+    memory_fill(link->on_gpu, link->send, link->send_bytes, link->rank);
+    memory_fill(link->on_gpu, link->recv, link->recv_bytes, SALT_POISON);
     return 1;
 }
 
@@ -158,8 +102,13 @@ void link_close(struct link *link)
     if (link->on_gpu)
         gpu_layout_free(&link->layout);
 #endif
-    buffer_free(link, link->send);
-    buffer_free(link, link->recv);
+    memory_free(link->on_gpu, link->send);
+    memory_free(link->on_gpu, link->recv);
+}
+
+int link_is_own(int method)
+{
+    return method == METHOD__KERNEL || method == METHOD__COPY2D;
 }
 
 int link_can(const struct link *link, int method)
@@ -177,15 +126,7 @@ void link_corrupt(struct link *link, int corrupt)
     unsigned char byte = corrupt == CORRUPT__GUARD ? POISON_BYTE :
         pattern_byte(GUARD_BYTES, link->peer);
 
-    byte ^= 1;
-#ifdef WITH_GPU
-    if (link->on_gpu) {
-        gpu_copy(STREAM__RECV, at, &byte, 1);
-        gpu_wait(STREAM__RECV);
-        return;
-    }
-#endif
-    *at = byte;
+    memory_poke(link->on_gpu, at, byte ^ 1);
 }
 
 long long link_check(struct link *link, int method, int n)
@@ -196,24 +137,16 @@ long long link_check(struct link *link, int method, int n)
     int i;
 
     if (method == METHOD__CONTIGUOUS) {
-        bytes.n_words = (uint32_t) link->shape->bytes;
+        bytes.word = link->shape->bytes % 8 == 0 ? 8 : 1;
+        bytes.step[0] = bytes.word;
+        bytes.n_words = (uint32_t) (link->shape->bytes / (size_t) bytes.word);
         layout = &bytes;
     }
-    for (i = 0; i < n; i++) {
-        size_t at = (size_t) (recv_data(link, i) - link->recv);
-#ifdef WITH_GPU
-        if (link->on_gpu) {
-            n_wrong += gpu_compare(layout, link->recv, at, GUARD_BYTES, link->peer);
-            continue;
-        }
-#endif
-        n_wrong += host_compare(layout, link->recv, at, GUARD_BYTES, link->peer);
-    }
-#ifdef WITH_GPU
-    if (link->on_gpu)
-        return n_wrong + gpu_not_poison(link->recv, link->recv_bytes);
-#endif
-    return n_wrong + host_not_poison(link->recv, link->recv_bytes);
+    for (i = 0; i < n; i++)
+        n_wrong += memory_compare(link->on_gpu, layout, link->recv,
+                                  (size_t) (recv_data(link, i) - link->recv), GUARD_BYTES,
+                                  link->peer);
+    return n_wrong + memory_not_poison(link->on_gpu, link->recv, link->recv_bytes);
 }
 
 /* ---- MPI's own ways ---- */
@@ -221,7 +154,7 @@ long long link_check(struct link *link, int method, int n)
 /* On a host buffer a user's own method is MPI's datatype: there is no kernel to write. */
 static int is_own(const struct link *link, int method)
 {
-    return link->on_gpu && (method == METHOD__KERNEL || method == METHOD__COPY2D);
+    return link->on_gpu && link_is_own(method);
 }
 
 static void message_of(const struct link *link, int method, MPI_Datatype * type, int *count)
@@ -453,7 +386,6 @@ static void own_exchange(struct link *link, int method)
 static void own_send_many(struct link *link, int method, int n)
 {
     MPI_Request request[MAX_IMAGES];
-    MPI_Status status[MAX_IMAGES];
     int i;
 
     for (i = 0; i < n; i++)
@@ -462,19 +394,18 @@ static void own_send_many(struct link *link, int method, int n)
     for (i = 0; i < n; i++)
         MPI_Isend(link->pinned[SEND] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
                   link->peer, TAG, MPI_COMM_WORLD, &request[i]);
-    MPI_Waitall(n, request, status);
+    requests_wait(n, request);
 }
 
 static void own_recv_many(struct link *link, int method, int n)
 {
     MPI_Request request[MAX_IMAGES];
-    MPI_Status status[MAX_IMAGES];
     int i;
 
     for (i = 0; i < n; i++)
         MPI_Irecv(link->pinned[RECV] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
                   link->peer, TAG, MPI_COMM_WORLD, &request[i]);
-    MPI_Waitall(n, request, status);
+    requests_wait(n, request);
     for (i = 0; i < n; i++)
         own_unpack(link, method, i, i);
     gpu_wait(STREAM__RECV);
@@ -494,6 +425,25 @@ static void own_recv_many(struct link *link, int method, int n)
 #define OWN(link_, method_, call_)      \
     (void) is_own(link_, method_)
 #endif
+
+void link_isend(const struct link *link, int method, MPI_Request * request)
+{
+    MPI_Datatype type;
+    int count;
+
+    message_of(link, method, &type, &count);
+    MPI_Isend(send_data(link), count, type, link->peer, TAG, MPI_COMM_WORLD, request);
+}
+
+void link_irecv_many(const struct link *link, int method, int n, MPI_Request * request)
+{
+    MPI_Datatype type;
+    int count, i;
+
+    message_of(link, method, &type, &count);
+    for (i = 0; i < n; i++)
+        MPI_Irecv(recv_data(link, i), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+}
 
 void link_send(struct link *link, int method)
 {
@@ -532,27 +482,30 @@ void link_exchange(struct link *link, int method)
 void link_send_many(struct link *link, int method, int n)
 {
     MPI_Request request[MAX_IMAGES];
-    MPI_Status status[MAX_IMAGES];
-    MPI_Datatype type;
-    int count, i;
+    int i;
 
     OWN(link, method, own_send_many(link, method, n));
-    message_of(link, method, &type, &count);
     for (i = 0; i < n; i++)
-        MPI_Isend(send_data(link), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
-    MPI_Waitall(n, request, status);
+        link_isend(link, method, &request[i]);
+    requests_wait(n, request);
 }
 
 void link_recv_many(struct link *link, int method, int n)
 {
     MPI_Request request[MAX_IMAGES];
-    MPI_Status status[MAX_IMAGES];
-    MPI_Datatype type;
-    int count, i;
 
     OWN(link, method, own_recv_many(link, method, n));
-    message_of(link, method, &type, &count);
+    link_irecv_many(link, method, n, request);
+    requests_wait(n, request);
+}
+
+void link_exchange_many(struct link *link, int method, int n)
+{
+    MPI_Request request[2 * MAX_IMAGES];
+    int i;
+
+    link_irecv_many(link, method, n, request);
     for (i = 0; i < n; i++)
-        MPI_Irecv(recv_data(link, i), count, type, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
-    MPI_Waitall(n, request, status);
+        link_isend(link, method, &request[n + i]);
+    requests_wait(2 * n, request);
 }

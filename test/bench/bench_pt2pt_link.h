@@ -15,7 +15,7 @@
 #include "bench_pt2pt_gpu.h"
 
 /* Images of the message in the receive buffer, for as many messages in flight. */
-#define MAX_IMAGES 32
+#define MAX_IMAGES 1024
 
 enum {
     METHOD__DATATYPE,           /* MPI's datatype on the buffer, wherever it is: what is measured */
@@ -42,6 +42,7 @@ struct link {
     const struct shape *shape;
     struct layout layout;       /* with lists in this rank's memory */
     int images;
+    int has_own;                /* whether a user's own methods will be used, too */
     size_t image_bytes;         /* from one image to the next */
     size_t send_bytes, recv_bytes;      /* of the buffers, guards included */
     unsigned char *send, *recv;
@@ -51,9 +52,15 @@ struct link {
 };
 
 /* Gets the buffers and fills them; returns 0, with nothing left over, where there is no memory. The
- * caller sets rank, peer, on_gpu, peer_on_gpu, shape and images, and closes it. */
+ * caller sets rank, peer, on_gpu, peer_on_gpu, shape, images and has_own, and closes it. */
 int link_open(struct link *link);
 void link_close(struct link *link);
+
+/* What an image of the shape takes in a buffer. */
+size_t link_image_bytes(const struct shape *shape);
+
+/* Whether a user's own code packs and unpacks. */
+int link_is_own(int method);
 
 /* Whether the method can send this shape between memories of these kinds. */
 int link_can(const struct link *link, int method);
@@ -68,6 +75,17 @@ void link_exchange(struct link *link, int method);
 /* Sends the message n (at most images) times in a row, or receives it so often. */
 void link_send_many(struct link *link, int method, int n);
 void link_recv_many(struct link *link, int method, int n);
+
+/* Sends the message n times, and receives the peer's n, all at the same time; not by a user's own
+ * method. */
+void link_exchange_many(struct link *link, int method, int n);
+
+/* The same without waiting: one send, or n receives. */
+void link_isend(const struct link *link, int method, MPI_Request * request);
+void link_irecv_many(const struct link *link, int method, int n, MPI_Request * request);
+
+/* Waits for all of them. */
+void requests_wait(int n, MPI_Request * request);
 
 /* Damages a byte that was received, or the one before it. */
 void link_corrupt(struct link *link, int corrupt);

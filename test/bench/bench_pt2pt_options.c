@@ -12,21 +12,32 @@
 #include "bench.h"
 
 static const char *const measure_name[N_MEASURES] =
-    { "pingpong", "bidir", "rate", "overlap", "limit" };
+    { "pingpong", "bidir", "rate", "overlap", "limit", "window", "isend", "iprobe", "beside", "halo26",
+    "peers", "first"
+};
 const char *const place_name[N_PLACES] = { "host-host", "host-gpu", "gpu-host", "gpu-gpu" };
 
 static const char usage_text[] =
-    "usage: mpiexec -n 2 bench_pt2pt [options]; a LIST has commas between its entries\n"
-    "  --measures LIST     of pingpong, bidir, rate, overlap, limit (default: all)\n"
+    "usage: mpiexec -n N bench_pt2pt [options]; a LIST has commas between its entries\n"
+    "  --measures LIST     with two ranks, of pingpong, bidir, rate, overlap, limit (default: these),\n"
+    "                      window, isend, iprobe, beside; with two or more, of halo26, peers, first\n"
+    "                      (default: these)\n"
     "  --places LIST       memory of rank 0 and of rank 1: host-host, host-gpu, gpu-host, gpu-gpu\n"
     "                      (default: all but gpu-host; without a GPU: host-host)\n"
     "  --methods LIST      of datatype, kernel, copy2d, contiguous (default: all)\n"
     "  --types LIST        --list prints them (default: all)\n"
     "  --sizes LIST        bytes, also as 4K or 1M (default: 8,64,256,1K,4K,16K,64K,256K,1M,4M,\n"
     "                      16M,64M)\n"
-    "  --gpus N            1: both ranks on one GPU, 2: one each (default: 2 where there are two)\n"
+    "  --gpus N            that the ranks are dealt out to (default: 2 where there are two, or as\n"
+    "                      many as ranks)\n"
+    "  --outstanding N     messages at once (default: 64 in window and rate, 400 to each peer in\n"
+    "                      peers, 1000 in iprobe)\n"
+    "  --points LIST       of a side of a rank's block in halo26 (default: 64,256)\n"
+    "  --variables LIST    at each of its points (default: 1,3)\n"
     "  --repetitions N     of a case, at most (default 1000)\n"
     "  --milliseconds N    for a case, about (default 40)\n"
+    "  --quick             all measures under load, few types, sizes and repetitions; what other\n"
+    "                      options say comes after it\n"
     "  --chunk BYTES       how much the user's kernel packs at a time (default: tuned)\n"
     "  --corrupt WHAT      damage a byte of the data or of a guard, which must be seen\n"
     "  --verbose           say on stderr how the user's kernel was tuned\n"
@@ -98,6 +109,25 @@ static int number_option(const char *text, long limit, int *number)
     return *number > 0;
 }
 
+/* A list of at most MAX_BLOCKS_LISTED small numbers */
+static int numbers_option(const char *text, int limit, int *number, int *n)
+{
+    char *end;
+
+    for (*n = 0; *n < MAX_BLOCKS_LISTED; text = end + 1) {
+        long value = strtol(text, &end, 10);
+
+        if (end == text || value < 1 || value > limit)
+            return 0;
+        number[(*n)++] = (int) value;
+        if (*end == '\0')
+            return 1;
+        if (*end != ',')
+            return 0;
+    }
+    return 0;
+}
+
 /* Returns 0 if the value is bad, -1 if the name is unknown. */
 static int option_take(const char *name, const char *value, struct options *opt)
 {
@@ -112,7 +142,13 @@ static int option_take(const char *name, const char *value, struct options *opt)
     if (strcmp(name, "--sizes") == 0)
         return sizes_option(value, opt);
     if (strcmp(name, "--gpus") == 0)
-        return number_option(value, 2, &opt->gpus);
+        return number_option(value, 64, &opt->gpus);
+    if (strcmp(name, "--outstanding") == 0)
+        return number_option(value, MAX_IMAGES, &opt->outstanding);
+    if (strcmp(name, "--points") == 0)
+        return numbers_option(value, 1000, opt->points, &opt->n_points);
+    if (strcmp(name, "--variables") == 0)
+        return numbers_option(value, 16, opt->variables, &opt->n_variables);
     if (strcmp(name, "--repetitions") == 0)
         return number_option(value, 1000000, &opt->repetitions);
     if (strcmp(name, "--chunk") == 0)
@@ -127,13 +163,32 @@ static int option_take(const char *name, const char *value, struct options *opt)
     return -1;
 }
 
-void options_default(struct options *opt, int n_gpus)
+/* What measures under load need to show what they are about, in little time. */
+static void quick_take(struct options *opt, int n_ranks)
+{
+    int i;
+
+    for (i = 0; i < N_MEASURES; i++)
+        opt->measure[i] = (n_ranks == 2 || i >= MEASURES_OF_TWO) && i != MEASURE__OVERLAP;
+    opt->place[PLACE__GPU_HOST] = opt->place[PLACE__GPU_GPU];
+    opt->place[PLACE__HOST_HOST] = !opt->place[PLACE__GPU_GPU];
+    for (i = 0; i < N_METHODS; i++)
+        opt->method[i] = i == METHOD__DATATYPE;
+    names_option("contiguous,vector_8_16", shape_name, shape_count(), opt->type);
+    sizes_option("8,64,1K,8K,64K,1M,4M,16M,64M", opt);
+    opt->repetitions = 200;
+    opt->milliseconds = 5;
+    opt->least = 2;
+}
+
+void options_default(struct options *opt, int n_gpus, int n_ranks)
 {
     int i;
 
     memset(opt, 0, sizeof(*opt));
     for (i = 0; i < N_MEASURES; i++)
-        opt->measure[i] = i != MEASURE__LIMIT || n_gpus > 0;
+        opt->measure[i] = n_ranks == 2 ? i <= MEASURE__LIMIT : i >= MEASURES_OF_TWO;
+    opt->measure[MEASURE__LIMIT] = n_ranks == 2 && n_gpus > 0;
     for (i = 0; i < N_PLACES; i++)
         opt->place[i] = i == PLACE__HOST_HOST || (n_gpus > 0 && i != PLACE__GPU_HOST);
     for (i = 0; i < N_METHODS; i++)
@@ -141,13 +196,35 @@ void options_default(struct options *opt, int n_gpus)
     for (i = 0; i < shape_count(); i++)
         opt->type[i] = 1;
     sizes_option("8,64,256,1K,4K,16K,64K,256K,1M,4M,16M,64M", opt);
-    opt->gpus = n_gpus > 1 ? 2 : 1;
+    numbers_option("64,256", 1000, opt->points, &opt->n_points);
+    numbers_option("1,3", 16, opt->variables, &opt->n_variables);
+    opt->gpus = n_gpus < 1 ? 1 : n_gpus < n_ranks ? n_gpus : n_ranks;
     opt->repetitions = 1000;
     opt->milliseconds = 40;
+    opt->least = 5;
     opt->exit_status = EXIT__CANNOT_RUN;
 }
 
-void options_parse(int argc, char *argv[], struct options *opt)
+int options_outstanding(const struct options *opt, int otherwise)
+{
+    return opt->outstanding ? opt->outstanding : otherwise;
+}
+
+/* Says whether so many ranks can do what is asked for. */
+static int ranks_suffice(const struct options *opt, int n_ranks)
+{
+    int i;
+
+    for (i = 0; i < N_MEASURES; i++)
+        if (opt->measure[i] && (n_ranks < 2 || (n_ranks > 2 && i < MEASURES_OF_TWO))) {
+            fprintf(stderr, "bench_pt2pt: %d ranks; %s takes 2%s\n", n_ranks, measure_name[i],
+                    i < MEASURES_OF_TWO ? "" : " or more");
+            return 0;
+        }
+    return 1;
+}
+
+void options_parse(int argc, char *argv[], struct options *opt, int n_ranks)
 {
     int i, t, taken;
 
@@ -164,6 +241,10 @@ void options_parse(int argc, char *argv[], struct options *opt)
             opt->verbose = 1;
             continue;
         }
+        if (strcmp(argv[i], "--quick") == 0) {
+            quick_take(opt, n_ranks);
+            continue;
+        }
         taken = option_take(argv[i], i + 1 < argc ? argv[i + 1] : "", opt);
         if (taken <= 0) {
             fprintf(stderr, "bench_pt2pt: %s %s\n%s", taken < 0 ? "unknown option" :
@@ -172,6 +253,6 @@ void options_parse(int argc, char *argv[], struct options *opt)
         }
         i++;
     }
-    opt->run = 1;
-    opt->exit_status = EXIT__GOOD;
+    opt->run = ranks_suffice(opt, n_ranks);
+    opt->exit_status = opt->run ? EXIT__GOOD : EXIT__CANNOT_RUN;
 }
