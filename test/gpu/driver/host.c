@@ -5,13 +5,30 @@
 
 /* A program that does not use CUDA never loads the driver, though there is one, with one thread or
  * several; one that loads it without using it is not made to initialise it; one that begins to use
- * it late is noticed; a child made by fork has no GPU. */
+ * it late is noticed; a child made by fork has no GPU. Where the node has no device and the user has
+ * put no driver anywhere, the dynamic linker is not asked again and again. */
 
+#define _GNU_SOURCE
 #include "driver_test.h"
+
+#include <dirent.h>
+#include <link.h>
 
 #define REPEAT 200000
 
 static int host;
+static long walks;
+
+/* The library's calls of the linker come here. */
+int dl_iterate_phdr(int (*visit) (struct dl_phdr_info *, size_t, void *), void *arg)
+{
+    static int (*real) (int (*)(struct dl_phdr_info *, size_t, void *), void *);
+
+    if (real == NULL)
+        *(void **) &real = dlsym(RTLD_NEXT, "dl_iterate_phdr");
+    __atomic_fetch_add(&walks, 1, __ATOMIC_RELAXED);
+    return real(visit, arg);
+}
 
 static void *classify(void *unused)
 {
@@ -45,7 +62,9 @@ static void test_without_cuda(void)
 
     pthread_create(&thread, NULL, classify, NULL);
     pthread_join(thread, NULL);
+    walks = 0;
     printf("several threads, no CUDA: %.0f ns\n", cost_ns());
+    CHECK(walks == REPEAT);     /* a driver may come yet */
     CHECK(MPII_Gpudt_driver_get() == NULL);
 
     /* Some other library comes and goes. */
@@ -104,9 +123,44 @@ static void test_in_use(void)
     CHECK(MPII_Gpudt_driver_get() != NULL);
 }
 
-int main(void)
+/* What the kernel says without being asked for PCI devices; enough for machines that run this. */
+static int node_has_device(void)
+{
+    DIR *dev = opendir("/dev");
+    const struct dirent *entry;
+    int found = 0;
+
+    while (dev && (entry = readdir(dev)) != NULL)
+        found |= strncmp(entry->d_name, "nvidia", 6) == 0;
+    if (dev)
+        closedir(dev);
+    return found;
+}
+
+/* Run in a process of its own, without a driver in LD_LIBRARY_PATH. */
+static int no_driver_child(void)
+{
+    MPIR_Gpudt_info_t info;
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, classify, NULL);
+    pthread_join(thread, NULL);
+    walks = 0;
+    printf("several threads, no CUDA, no driver: %.0f ns\n", cost_ns());
+    CHECK(node_has_device() ? walks == REPEAT : walks == 0);
+    CHECK(!process_has_libcuda());
+    CHECK(MPIR_Gpudt_query(&info) == MPI_SUCCESS);
+    CHECK(node_has_device() || (info.ndevices == 0 && info.reason[0] != '\0'));
+    CHECK(node_has_device() || MPII_Gpudt_driver_get() == NULL);
+    return errs != 0;
+}
+
+int main(int argc, char *argv[])
 {
     MPIR_CVAR_ENABLE_GPU = 1;
+    if (argc > 1)
+        return no_driver_child();
+    CHECK(child_exec("no-driver", "", "LD_LIBRARY_PATH", "/nonexistent") == 0);
     test_without_cuda();
     test_loaded_but_unused();
     test_in_use();

@@ -11,10 +11,11 @@
  * whether or not the machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda on
  * its own account. The state moves forward only:
  *
- *     UNSEEN --> LOADED --> ABSENT
- *          \_________________^
+ *     UNSEEN --> HOPELESS --> LOADED --> ABSENT
+ *          \__________________^           ^
+ *           \____________________________/
  *
- * so a thread that reads LOADED may go on using the table even while another one finds that the
+ * (from HOPELESS only for a report), so a thread that reads LOADED may go on using the table even while another one finds that the
  * driver has no device; the functions stay callable until the process ends.
  *
  * The application's environment (CUDA_VISIBLE_DEVICES and others) is the driver's to read. */
@@ -22,8 +23,10 @@
 #include "mpiimpl.h"
 #include "gpudt_driver.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
+#include <unistd.h>
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -33,6 +36,7 @@
 
 enum driver_state {
     DRIVER_STATE__UNSEEN,       /* no libcuda in this process yet */
+    DRIVER_STATE__HOPELESS,     /* and none that will come can have a GPU: nobody looks any more */
     DRIVER_STATE__LOADED,       /* table is filled; whether CUDA is initialised is not known */
     DRIVER_STATE__ABSENT        /* final: see no_gpu_reason */
 };
@@ -73,9 +77,11 @@ struct object_search {
     bool found;
 };
 
+static int driver_look(void);
 static bool process_is_single_threaded(void);
 static bool driver_in_process(void);
 static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg);
+static bool node_may_have_gpu(void);
 static void driver_load(void);
 static const char *table_fill(void *library);
 static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
@@ -92,12 +98,8 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void)
         return NULL;
 
     state = MPL_atomic_acquire_load_int(&driver_state);
-    if (state == DRIVER_STATE__UNSEEN && driver_in_process()) {
-        MPL_initlock_lock(&driver_lock);
-        driver_load();
-        MPL_initlock_unlock(&driver_lock);
-        state = MPL_atomic_acquire_load_int(&driver_state);
-    }
+    if (state == DRIVER_STATE__UNSEEN)
+        state = driver_look();
     return state == DRIVER_STATE__LOADED ? &driver_table : NULL;
 }
 
@@ -115,6 +117,24 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
     if (reason)
         *reason = drv ? "" : no_gpu_reason;
     return drv;
+}
+
+/* Look for a driver that has come into the process, and the first time whether one can come at all.
+ * Returns the new state. */
+static int driver_look(void)
+{
+    static MPL_atomic_int_t asked = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
+    if (driver_in_process()) {
+        MPL_initlock_lock(&driver_lock);
+        driver_load();
+        MPL_initlock_unlock(&driver_lock);
+    } else if (!MPL_atomic_relaxed_load_int(&asked)) {
+        if (!node_may_have_gpu())
+            MPL_atomic_cas_int(&driver_state, DRIVER_STATE__UNSEEN, DRIVER_STATE__HOPELESS);
+        MPL_atomic_relaxed_store_int(&asked, 1);
+    }
+    return MPL_atomic_acquire_load_int(&driver_state);
 }
 
 int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
@@ -210,14 +230,77 @@ static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg)
     return search->found;
 }
 
-/* UNSEEN -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table must stay
+/* Device nodes of NVIDIA's driver, of its systems on a chip, of Windows' subsystem. */
+static bool dev_has_gpu(void)
+{
+    static const char *const begins[] = { "nvidia", "nvhost", "nvgpu", "nvmap", "dxg" };
+    DIR *dev = opendir("/dev");
+    const struct dirent *entry;
+    bool found = false;
+
+    while (dev && !found && (entry = readdir(dev)) != NULL) {
+        for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+            found |= strncmp(entry->d_name, begins[i], strlen(begins[i])) == 0;
+    }
+    if (dev)
+        closedir(dev);
+    return found;
+}
+
+/* Whether the bus has a device of NVIDIA's, or what it has is not known. Device nodes may be made as late
+ * as in cuInit. */
+static bool bus_may_have_gpu(void)
+{
+    DIR *bus = opendir("/sys/bus/pci/devices");
+    const struct dirent *entry;
+    bool found = bus == NULL && access("/sys/bus", F_OK) != 0;
+
+    while (bus && !found && (entry = readdir(bus)) != NULL) {
+        char path[300], vendor[16] = "";
+        FILE *file;
+
+        MPL_snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", entry->d_name);
+        file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (file) {
+            found = fgets(vendor, sizeof(vendor), file) && strtoul(vendor, NULL, 16) == 0x10de;
+            fclose(file);
+        }
+    }
+    if (bus)
+        closedir(bus);
+    return found;
+}
+
+/* Whether a driver is where a user has put one. Such a one may have its GPUs elsewhere. */
+static bool path_has_driver(void)
+{
+    const char *at = getenv("LD_LIBRARY_PATH");
+    char file[PATH_MAX];
+
+    while (at && *at) {
+        size_t n = strcspn(at, ":;");
+        MPL_snprintf(file, sizeof(file), "%.*s%slibcuda.so.1", (int) n, at, n ? "/" : "");
+        if (access(file, F_OK) == 0)
+            return true;
+        at += n + (at[n] != '\0');
+    }
+    return false;
+}
+
+/* Whether CUDA could find a GPU, should the process load it. */
+static bool node_may_have_gpu(void)
+{
+    return dev_has_gpu() || bus_may_have_gpu() || path_has_driver();
+}
+
+/* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table must stay
  * valid when the application unloads its own reference. */
 static void driver_load(void)
 {
     void *library;
     const char *missing;
 
-    if (MPL_atomic_relaxed_load_int(&driver_state) != DRIVER_STATE__UNSEEN)
+    if (MPL_atomic_relaxed_load_int(&driver_state) > DRIVER_STATE__HOPELESS)
         return;
 
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -86,7 +86,8 @@ typedef struct MPII_Gpudt_driver {
  *
  * Never initialises CUDA and never loads a library that the process does not have: as long as
  * nobody else (the application, its CUDA runtime) has loaded libcuda, no address can be a device
- * address, and the answer is NULL at the cost of reading one counter of the dynamic linker.
+ * address, and the answer is NULL at the cost of reading one counter of the dynamic linker; of a load
+ * or two where the node has no NVIDIA device and LD_LIBRARY_PATH no driver.
  * Thread safe.
  * Returns the table, valid until the process ends, or NULL: no GPU (so far). */
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void);
