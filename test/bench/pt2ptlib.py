@@ -1,0 +1,197 @@
+##
+## Copyright (C) by the MPICH-Gpudt authors
+##     See COPYRIGHT in top-level directory
+##
+"""What bench_pt2pt measured, and the figures under load beside what they should be. Needs no more than
+Python itself: run-load uses it where there is no more."""
+
+import csv
+from collections import defaultdict
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+class Results:
+    """Medians: (measure, memory, type) -> method -> {bytes: us}; limits: name -> {bytes: us}."""
+
+    def __init__(self):
+        self.cases = defaultdict(lambda: defaultdict(dict))
+        self.limits = defaultdict(dict)
+
+    def read(self, path):
+        with open(path, encoding="utf-8", newline="") as file:
+            rows = csv.reader(line for line in file if not line.startswith("#"))
+            header = next(rows, None)
+            if not header or header[:3] != ["type", "bytes", "us_median"]:
+                raise ValueError(f"{path}: not from bench_pt2pt")
+            for row in rows:
+                measure, memory, method, kind = row[0].split(":")
+                if measure == "limit":
+                    self.limits[method][int(row[1])] = float(row[2])
+                else:
+                    self.cases[measure, memory, kind][method][int(row[1])] = float(row[2])
+
+    def of(self, measure, place, method="datatype"):
+        """(memory, type, {bytes: us}) of each case of a measure at a place."""
+        for (name, memory, kind), methods in list(self.cases.items()):
+            if name == measure and memory.startswith(place + "/") and method in methods:
+                yield memory, kind, methods[method]
+
+    def overlap(self):
+        """Makes the three rows of an overlap one: how much of the messages' time the kernel hid."""
+        for measure, memory, kind in [key for key in self.cases if key[0] == "overlap-both"]:
+            for method, both in self.cases[measure, memory, kind].items():
+                messages = self.cases["overlap-messages", memory, kind][method]
+                kernel = self.cases["overlap-kernel", memory, kind][method]
+                self.cases["overlap", memory, kind][method] = {
+                    size: (messages[size] + kernel[size] - both[size]) / min(messages[size], kernel[size])
+                    for size in both if min(messages[size], kernel[size]) > 0
+                }
+
+
+def nearest(cases, size):
+    """The case with at most size bytes and at least three quarters of them: types do not fill a size exactly."""
+    fitting = [s for s in cases if 0.75 * size <= s <= size]
+    return max(fitting) if fitting else None
+
+
+def size_name(size):
+    for unit, name in ((MIB, " MiB"), (KIB, " KiB")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit}{name}"
+    return f"{size} B"
+
+
+# ---- figures under load ----
+
+
+class Goal:
+    """A figure: what it is of, its value, and the value that it should reach (None: none is set)."""
+
+    def __init__(self, what, value, unit, bound=None, at_least=False, note=""):
+        self.what, self.value, self.unit = what, value, unit
+        self.bound, self.at_least, self.note = bound, at_least, note
+
+    def is_met(self):
+        return self.bound is None or (self.value >= self.bound if self.at_least else self.value <= self.bound)
+
+
+def digits(value):
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def window_goals(results):
+    """The lowest part that a window reaches of the ping-pong rate of the same size, and of the best
+    rate of smaller windows, from 1 to 16 MiB."""
+    for memory, kind, window in results.of("window", "gpu-gpu"):
+        pingpong = results.cases["pingpong", memory, kind]["datatype"]
+        rate = {size: size / us / 1e3 for size, us in window.items()}
+        rated = [size for size in sorted(rate) if 0.75 * MIB <= size <= 16 * MIB]
+        rates = ", ".join(f"{size_name(size)} {rate[size]:.1f}" for size in rated)
+        alone = [rate[size] * 1e3 * pingpong[size] / size for size in rated if size in pingpong]
+        smaller = [rate[size] / max(rate[s] for s in rate if s < size) for size in rated
+                   if any(s < size for s in rate)]
+        if alone:
+            yield Goal(f"64 outstanding, {memory} {kind}: part of the ping-pong rate", min(alone), "", 0.9, True,
+                       f"GB/s: {rates}")
+        if smaller:
+            yield Goal(f"64 outstanding, {memory} {kind}: part of smaller windows' rate", min(smaller), "", 0.9, True)
+    for memory, kind, both in results.of("window-both", "gpu-gpu"):
+        large = nearest(both, 16 * MIB)
+        if large:
+            yield Goal(f"64 outstanding both ways, {memory} {kind}, 16 MiB: in sum", 2 * large / both[large] / 1e3,
+                       "GB/s")
+
+
+def bidir_goals(results):
+    for memory, kind, both in results.of("bidir", "gpu-gpu"):
+        alone, size = results.cases["pingpong", memory, kind]["datatype"], nearest(both, 64 * MIB)
+        if size in alone:
+            yield Goal(f"both ways at once, {memory} {kind}, 64 MiB: part of one way", alone[size] / both[size], "",
+                       0.85, True, f"GB/s each: {size / both[size] / 1e3:.1f} of {size / alone[size] / 1e3:.1f}")
+
+
+def mixed_goals(results):
+    for place, bound in (("host-gpu", 1.0), ("gpu-host", None)):
+        for memory, kind, window in results.of("window", place):
+            small, large = nearest(window, MIB), nearest(window, 16 * MIB)
+            if small and large:
+                yield Goal(f"64 outstanding, {memory} {kind}: 16 MiB beside 1 MiB",
+                           large / window[large] / (small / window[small]), "", bound, True,
+                           f"GB/s: {large / window[large] / 1e3:.1f}, {small / window[small] / 1e3:.1f}")
+
+
+def halo_goals(results):
+    for memory, kind, ours in results.of("halo26", "gpu-gpu"):
+        for method in ("fused", "fused-host"):
+            for size, us in results.cases["halo26", memory, kind][method].items():
+                bound = 1.0 if kind.startswith("p256_") else None
+                yield Goal(f"26 neighbours, {memory} {kind}: times {method}", ours[size] / us, "", bound, False,
+                           f"us: {ours[size]:.0f}, {us:.0f}")
+
+
+def rate_goals(results):
+    for memory, kind, rate in results.of("rate", "gpu-gpu"):
+        for size in (8, 64, KIB):
+            if size in rate:
+                yield Goal(f"rate one way, {memory} {kind}, {size_name(size)}", 1e6 / rate[size], "/s",
+                           350000 if size == 8 else None, True)
+
+
+def isend_goals(results):
+    for measure, limit in (("isend-first", "launch-call"), ("isend-burst", "launch-calls")):
+        call = results.limits[limit].get(0)
+        for memory, kind, isend in results.of(measure, "gpu-gpu"):
+            worst = max(isend, key=isend.get)
+            yield Goal(f"MPI_Isend, {measure[6:]}, {memory} {kind}, slowest size", isend[worst], "us",
+                       call + 1 if call is not None else None, False, f"at {size_name(worst)}")
+
+
+def peers_goals(results):
+    for memory, kind, peers in results.of("peers", "gpu-gpu"):
+        for us in peers.values():
+            yield Goal(f"many to all, {memory} {kind}: a message", us, "us",
+                       40 if kind.startswith("vector") and kind.endswith("_r8") else None)
+
+
+def first_goals(results):
+    for measure, bound in (("first", 10), ("first-next", None), ("first-peer", 10), ("first-init", None)):
+        for memory, kind, first in results.of(measure, "gpu-gpu", "none" if measure == "first-init" else "datatype"):
+            for size, us in sorted(first.items()):
+                yield Goal(f"{measure} message, {memory} {kind}, {size_name(size)}" if measure != "first-init" else
+                           f"MPI_Init, {memory}", us / 1e3, "ms", bound)
+
+
+def iprobe_goals(results):
+    for memory, kind, iprobe in results.of("iprobe", "gpu-gpu"):
+        idle = results.cases["iprobe-idle", memory, kind]["datatype"]
+        worst = max(iprobe, key=iprobe.get)
+        yield Goal(f"MPI_Iprobe beside 1,000 sends, {memory} {kind}, slowest size", iprobe[worst], "us", 1.0, False,
+                   f"at {size_name(worst)}; beside none {idle.get(worst, 0):.2f}")
+
+
+def beside_goals(results):
+    for what in ("few", "memory"):
+        for memory, kind, beside in results.of(f"beside-{what}", "gpu-gpu"):
+            alone = results.cases["pingpong", memory, kind]["datatype"]
+            ratio = {size: beside[size] / alone[size] for size in beside if size in alone}
+            if ratio:
+                worst = max(ratio, key=ratio.get)
+                yield Goal(f"ping-pong beside a kernel ({what}), {memory} {kind}: times alone", ratio[worst], "", None,
+                           False, f"at {size_name(worst)}")
+
+
+def goals_print(results):
+    """The table of all figures that were measured. Returns how many goals are missed."""
+    makers = (window_goals, bidir_goals, mixed_goals, halo_goals, rate_goals, isend_goals, peers_goals, first_goals,
+              iprobe_goals, beside_goals)
+    goals = [goal for make in makers for goal in make(results)]
+    width = max((len(goal.what) for goal in goals), default=10)
+    print(f"{'figure':{width}} {'value':>10}      {'goal':>10}")
+    for goal in goals:
+        bound = "-" if goal.bound is None else (">=" if goal.at_least else "<=") + digits(goal.bound)
+        says = "" if goal.bound is None else "yes" if goal.is_met() else "NO"
+        print(f"{goal.what:{width}} {digits(goal.value):>10} {goal.unit:4} {bound:>10} {says:3}  {goal.note}".rstrip())
+    missed = sum(not goal.is_met() for goal in goals)
+    print(f"{sum(goal.bound is not None for goal in goals)} goals, {missed} missed")
+    return missed
