@@ -8,15 +8,14 @@
  */
 
 #include "bench_pt2pt_gpu.h"
+#include "bench_pt2pt_kernels.cuh"
 #include <string.h>
 
-#define THREADS 256
 #define MAX_BLOCKS 2112         /* 16 for each multiprocessor of an H200 */
-#define UNROLL 4                /* independent words that a thread has in flight */
 #define COMPUTE_BLOCKS 32       /* for each multiprocessor */
 #define OCCUPY_FEW 8            /* blocks */
-#define OCCUPY_ROUND 64         /* steps between looks at the flag */
-#define OCCUPY_ROUNDS (1L << 24)        /* a kernel that nobody ends does end: minutes */
+#define OCCUPY_ROUNDS_FEW (1L << 24)    /* a kernel that nobody ends does end, after some 20 s */
+#define OCCUPY_ROUNDS_MEMORY (1L << 20)
 #define OCCUPY_BYTES (256 << 20)        /* beyond any cache */
 
 #define CUDA_MUST(call_)                                        \
@@ -30,206 +29,6 @@ static cudaStream_t stream_of[N_STREAMS];
 static cudaEvent_t event_of[N_STREAMS][GPU_EVENTS];
 static unsigned long long *counter;     /* in GPU memory */
 static int n_multiprocessors;
-
-/* ---- kernels ---- */
-
-/* The place of a T, which is aligned for it. */
-template<class T> __device__ static inline GPU_POINTER(T) word_at(GPU_POINTER(unsigned char) memory,
-                                                                  int64_t place)
-{
-    return (T *) ((unsigned char *) memory + place);
-}
-
-extern "C" __global__ void bench_fill(GPU_POINTER(uint64_t) buffer, uint64_t n, int salt)
-{
-    uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-
-    for (; i < n; i += (uint64_t) gridDim.x * blockDim.x)
-        buffer[i] = pattern_eight(i, salt);
-}
-
-extern "C" __global__ void bench_compare(const __grid_constant__ struct layout layout,
-                                         GPU_POINTER(unsigned char) buffer, uint64_t data_at,
-                                         uint64_t pattern_at, int salt,
-                                         GPU_POINTER(unsigned long long) n_wrong)
-{
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long wrong = 0;
-
-    for (; i < layout.n_words; i += gridDim.x * blockDim.x) {
-        uint64_t place = (uint64_t) layout_place(&layout, i);
-        int differs = 0;
-
-        for (uint64_t b = place; b < place + (uint64_t) layout.word; b++) {
-            differs |= buffer[data_at + b] != pattern_byte(pattern_at + b, salt);
-            buffer[data_at + b] = POISON_BYTE;
-        }
-        wrong += differs;
-    }
-    if (wrong)
-        atomicAdd(n_wrong + 0, wrong);
-}
-
-extern "C" __global__ void bench_not_poison(GPU_POINTER(const uint64_t) buffer, uint64_t n,
-                                            GPU_POINTER(unsigned long long) n_wrong)
-{
-    uint64_t i = (uint64_t) blockIdx.x * blockDim.x + threadIdx.x;
-    unsigned long long wrong = 0;
-
-    for (; i < n; i += (uint64_t) gridDim.x * blockDim.x)
-        wrong += buffer[i] != pattern_eight(i, SALT_POISON);
-    if (wrong)
-        atomicAdd(n_wrong + 0, wrong);
-}
-
-/* All reads of a round come before its writes, so that they are in flight together. */
-template<class T>
-__device__ static inline void words_move(const struct layout &layout,
-                                         GPU_POINTER(unsigned char) data,
-                                         GPU_POINTER(unsigned char) packed, uint32_t first,
-                                         uint32_t n, int is_unpack)
-{
-    const uint32_t step = gridDim.x * THREADS * UNROLL;
-
-    for (uint32_t i0 = blockIdx.x * THREADS * UNROLL + threadIdx.x; i0 < n; i0 += step) {
-        T value[UNROLL];
-        int64_t place[UNROLL];
-
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            uint32_t i = i0 + u * THREADS;
-
-            if (i >= n)
-                continue;
-            place[u] = layout_place(&layout, first + i);
-            value[u] = is_unpack ? *word_at<T>(packed, (int64_t) i * (int64_t) sizeof(T)) :
-                *word_at<T>(data, place[u]);
-        }
-#pragma unroll
-        for (int u = 0; u < UNROLL; u++) {
-            uint32_t i = i0 + u * THREADS;
-
-            if (i >= n)
-                continue;
-            if (is_unpack)
-                *word_at<T>(data, place[u]) = value[u];
-            else
-                *word_at<T>(packed, (int64_t) i * (int64_t) sizeof(T)) = value[u];
-        }
-    }
-}
-
-extern "C" __global__ void bench_move(const __grid_constant__ struct layout layout,
-                                      GPU_POINTER(unsigned char) data,
-                                      GPU_POINTER(unsigned char) packed, uint32_t first, uint32_t n,
-                                      int is_unpack)
-{
-    switch (layout.word) {
-        case 16:
-            words_move<uint4>(layout, data, packed, first, n, is_unpack);
-            break;
-        case 8:
-            words_move<uint64_t>(layout, data, packed, first, n, is_unpack);
-            break;
-        case 4:
-            words_move<uint32_t>(layout, data, packed, first, n, is_unpack);
-            break;
-        default:
-            words_move<unsigned char>(layout, data, packed, first, n, is_unpack);
-            break;
-    }
-}
-
-/* The result is stored where it has a value that it never has, or the loop would be left out. */
-extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long long) never)
-{
-    float value = (float) threadIdx.x;
-
-    for (long r = 0; r < rounds; r++)
-        value = value * 0.5f + 1.0f;
-    if (value < -1.0f)
-        never[0] = 1;
-}
-
-/* Runs until the flag is set; with n words, reads and writes them over and over. */
-extern "C" __global__ void bench_occupy(GPU_POINTER(const int) flag, long rounds,
-                                        GPU_POINTER(uint64_t) memory, uint32_t n)
-{
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-    uint64_t value = i;
-
-    for (long r = 0; r < rounds; r++) {
-        int ends = threadIdx.x == 0 && __ldcv((const int *) flag);
-
-        if (__syncthreads_or(ends))
-            return;
-        for (int k = 0; k < OCCUPY_ROUND; k++) {
-            if (n) {
-                memory[i % n] = memory[i % n] + 1;
-                i += gridDim.x * blockDim.x;
-            } else {
-                value = value * 5 + 1;
-            }
-        }
-        if (value == 3)         /* it never is, or the loop would be left out */
-            memory[0] = value;
-    }
-}
-
-extern "C" __global__ void bench_block_fill(const __grid_constant__ struct block block,
-                                            GPU_POINTER(uint64_t) data)
-{
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, n = block_words(&block);
-
-    for (; i < n; i += gridDim.x * blockDim.x) {
-        int is_ghost;
-        uint64_t word = block_word(&block, i, &is_ghost);
-
-        data[i] = is_ghost ? pattern_eight(0, SALT_POISON) : word;
-    }
-}
-
-extern "C" __global__ void bench_block_check(const __grid_constant__ struct block block,
-                                             GPU_POINTER(const uint64_t) data,
-                                             GPU_POINTER(unsigned long long) n_wrong)
-{
-    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x, n = block_words(&block);
-    unsigned long long wrong = 0;
-
-    for (; i < n; i += gridDim.x * blockDim.x) {
-        int is_ghost;
-
-        wrong += data[i] != block_word(&block, i, &is_ghost);
-    }
-    if (wrong)
-        atomicAdd(n_wrong + 0, wrong);
-}
-
-/* All regions at once: each thread block has its part of one of them. */
-extern "C" __global__ void bench_regions(const __grid_constant__ struct regions regions,
-                                         GPU_POINTER(uint64_t) data, GPU_POINTER(uint64_t) packed,
-                                         int is_unpack)
-{
-    uint32_t r = 0, first;
-
-    while (blockIdx.x >= regions.region[r].block_end)
-        r++;
-    first = (blockIdx.x - (r ? regions.region[r - 1].block_end : 0)) * REGION_WORDS + threadIdx.x;
-    for (uint32_t u = 0; u < REGION_WORDS / THREADS; u++) {
-        const struct region *region = &regions.region[r];
-        uint32_t i = first + u * THREADS, place;
-
-        if (i >= region->n_words)
-            return;
-        place = region_place(&regions, region, i);
-        if (is_unpack)
-            data[place] = packed[region->packed + i];
-        else
-            packed[region->packed + i] = data[place];
-    }
-}
-
-/* ---- host ---- */
 
 static dim3 blocks_for(uint64_t items)
 {
@@ -422,7 +221,7 @@ void gpu_occupy(int what)
 {
     unsigned blocks = what == OCCUPY__FEW ? OCCUPY_FEW : (unsigned) n_multiprocessors * 2;
     uint32_t n = what == OCCUPY__FEW ? 0 : OCCUPY_BYTES / 8;
-    long rounds = OCCUPY_ROUNDS;
+    long rounds = what == OCCUPY__FEW ? OCCUPY_ROUNDS_FEW : OCCUPY_ROUNDS_MEMORY;
     void *args[] = { &occupy_flag, &rounds, &occupy_memory, &n };
 
     CUDA_MUST(cudaMalloc((void **) &occupy_flag, sizeof(*occupy_flag)));
@@ -433,6 +232,12 @@ void gpu_occupy(int what)
 
 void gpu_occupy_end(void)
 {
+    cudaError_t status = cudaStreamQuery(stream_of[STREAM__COMPUTE]);
+
+    if (status == cudaSuccess)
+        bench_fail("a kernel to measure beside", "it has ended before the messages");
+    if (status != cudaErrorNotReady)
+        CUDA_MUST(status);
     occupy_flag_set(STREAM__SEND, 1);
     gpu_wait(STREAM__COMPUTE);
     gpu_free(occupy_flag);

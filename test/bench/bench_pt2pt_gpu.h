@@ -71,7 +71,8 @@ void gpu_compute(long rounds);
 void gpu_nothing(int stream);
 
 /* Starts a kernel on the compute stream that runs until it is told to end: of few blocks, which use
- * no memory, or of two for each multiprocessor, which read and write memory all the time. */
+ * no memory, or of two for each multiprocessor, which read and write memory all the time. That it
+ * ran until then is made sure of. */
 enum { OCCUPY__FEW, OCCUPY__MEMORY };
 void gpu_occupy(int what);
 void gpu_occupy_end(void);
