@@ -25,12 +25,14 @@
  *                     datatype, fused (one kernel packs all to GPU memory, which is sent; one
  *                     unpacks), fused-host (the same through pinned host memory)
  *   peers             one of many messages of 64 to 8192 bytes that each rank sends to every other;
- *                     bytes is the mean
- *   first             the first message and an empty answer; first-next: the second; first-peer: the
+ *                     bytes is the mean; type TYPE_rN: N ranks
+ *   first             as type, too; the first message and an empty answer; first-next: the second; first-peer: the
  *                     first to each further rank; first-init: MPI_Init
  *   limit:...         what any method is bound by: an empty launch with a synchronize; the call that
  *                     launches, alone and in a burst of 26; a contiguous copy to pinned memory and
  *                     back
+ *
+ * MB/s is the bytes over that time also where no message has ended by then.
  *
  * Build for host memory only:
  *   mpicc -O2 -o bench_pt2pt bench_pt2pt*.c

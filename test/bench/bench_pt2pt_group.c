@@ -69,6 +69,7 @@ static int firsts_measure(struct bench *bench, int type, size_t bytes)
     const char *method = method_name[METHOD__DATATYPE];
     struct shape shape;
     double next, pair[2] = { 0.0, 0.0 };
+    char kind[64];
     long long n_wrong = 0;
     int peer, right;
 
@@ -80,12 +81,13 @@ static int firsts_measure(struct bench *bench, int type, size_t bytes)
         next = peer == 1 ? pair[1] : next;
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    right = all_right(bench, "first message", shape.bytes, n_wrong);
+    snprintf(kind, sizeof(kind), "%s_r%d", shape.name, bench->n_ranks);
+    right = all_right(bench, kind, shape.bytes, n_wrong);
     if (right) {
-        row_print_of(bench, "first", method, shape.name, shape.bytes, bench->seconds, 1, 1.0);
-        row_print_of(bench, "first-next", method, shape.name, shape.bytes, &next, 1, 1.0);
+        row_print_of(bench, "first", method, kind, shape.bytes, bench->seconds, 1, 1.0);
+        row_print_of(bench, "first-next", method, kind, shape.bytes, &next, 1, 1.0);
         if (bench->n_ranks > 2)
-            row_print_of(bench, "first-peer", method, shape.name, shape.bytes, bench->seconds + 1,
+            row_print_of(bench, "first-peer", method, kind, shape.bytes, bench->seconds + 1,
                          bench->n_ranks - 2, 1.0);
     }
     shape_free(&shape);

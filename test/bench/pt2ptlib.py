@@ -163,11 +163,12 @@ def first_goals(results):
 
 
 def iprobe_goals(results):
-    for memory, kind, iprobe in results.of("iprobe", "gpu-gpu"):
-        idle = results.cases["iprobe-idle", memory, kind]["datatype"]
-        worst = max(iprobe, key=iprobe.get)
-        yield Goal(f"MPI_Iprobe beside 1,000 sends, {memory} {kind}, slowest size", iprobe[worst], "us", 1.0, False,
-                   f"at {size_name(worst)}; beside none {idle.get(worst, 0):.2f}")
+    for place, bound in (("gpu-gpu", 1.0), ("host-host", None)):
+        for memory, kind, iprobe in results.of("iprobe", place):
+            idle = results.cases["iprobe-idle", memory, kind]["datatype"]
+            worst = max(iprobe, key=iprobe.get)
+            yield Goal(f"MPI_Iprobe beside 1,000 sends, {memory} {kind}, slowest size", iprobe[worst], "us", bound,
+                       False, f"at {size_name(worst)}; beside none {digits(idle[worst]) if worst in idle else '-'}")
 
 
 def beside_goals(results):
@@ -187,7 +188,7 @@ def goals_print(results):
               iprobe_goals, beside_goals)
     goals = [goal for make in makers for goal in make(results)]
     width = max((len(goal.what) for goal in goals), default=10)
-    print(f"{'figure':{width}} {'value':>10}      {'goal':>10}")
+    print(f"{'figure':{width}} {'value':>10}      {'goal':>10} met")
     for goal in goals:
         bound = "-" if goal.bound is None else (">=" if goal.at_least else "<=") + digits(goal.bound)
         says = "" if goal.bound is None else "yes" if goal.is_met() else "NO"
