@@ -11,6 +11,10 @@
 #include <string.h>
 #include "bench.h"
 
+/* Words of a block are numbered in 32 bits. */
+#define MAX_POINTS 500
+#define MAX_VARIABLES 16
+
 static const char *const measure_name[N_MEASURES] =
     { "pingpong", "bidir", "rate", "overlap", "limit", "window", "isend", "iprobe", "beside", "halo26",
     "peers", "first"
@@ -146,9 +150,9 @@ static int option_take(const char *name, const char *value, struct options *opt)
     if (strcmp(name, "--outstanding") == 0)
         return number_option(value, MAX_IMAGES, &opt->outstanding);
     if (strcmp(name, "--points") == 0)
-        return numbers_option(value, 1000, opt->points, &opt->n_points);
+        return numbers_option(value, MAX_POINTS, opt->points, &opt->n_points);
     if (strcmp(name, "--variables") == 0)
-        return numbers_option(value, 16, opt->variables, &opt->n_variables);
+        return numbers_option(value, MAX_VARIABLES, opt->variables, &opt->n_variables);
     if (strcmp(name, "--repetitions") == 0)
         return number_option(value, 1000000, &opt->repetitions);
     if (strcmp(name, "--chunk") == 0)
@@ -196,8 +200,8 @@ void options_default(struct options *opt, int n_gpus, int n_ranks)
     for (i = 0; i < shape_count(); i++)
         opt->type[i] = 1;
     sizes_option("8,64,256,1K,4K,16K,64K,256K,1M,4M,16M,64M", opt);
-    numbers_option("64,256", 1000, opt->points, &opt->n_points);
-    numbers_option("1,3", 16, opt->variables, &opt->n_variables);
+    numbers_option("64,256", MAX_POINTS, opt->points, &opt->n_points);
+    numbers_option("1,3", MAX_VARIABLES, opt->variables, &opt->n_variables);
     opt->gpus = n_gpus < 1 ? 1 : n_gpus < n_ranks ? n_gpus : n_ranks;
     opt->repetitions = 1000;
     opt->milliseconds = 40;
