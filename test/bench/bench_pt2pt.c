@@ -5,12 +5,12 @@
 
 /*
  * Messages between ranks in host and GPU memory, as CSV. Between two ranks: ping-pong, exchange in
- * both directions, message rate, overlap with a kernel, many messages at once, time in calls. Each of
- * many datatypes is sent as such and, beside it, as a user without them would do it: by own kernels
- * and pinned memory, tuned for each case; by a 2-D copy; and as many contiguous bytes. Between any
- * number of ranks: the exchange with 26 neighbours, beside fused packing by hand; many messages to
- * all others; the first messages. What arrives is checked, each byte. It uses standard MPI calls
- * only, so that the same source measures any GPU-aware MPI.
+ * both directions, message rate, overlap with a kernel, many messages at once, time in calls. Each
+ * of many datatypes is sent as such and, beside it, as a user without them would do it: by own
+ * kernels and pinned memory, tuned for each case; by a 2-D copy; and as many contiguous bytes.
+ * Between any number of ranks: the exchange with 26 neighbours, beside fused packing by hand; many
+ * messages to all others; the first messages. What arrives is checked, each byte. It uses standard
+ * MPI calls only, so that the same source measures any GPU-aware MPI.
  *
  * A row's type reads measure:memory/gpus:method:type; its time is in us, of
  *   pingpong          half a round trip
@@ -21,16 +21,16 @@
  *   isend-first       the call that sends first in a burst of 26; isend-burst: their mean
  *   iprobe            a call, beside sends that nobody has received; iprobe-idle: beside nothing
  *   beside-few        as pingpong, beside a kernel of few blocks; -memory: one that uses the memory
- *   halo26            an exchange; type pP_vV_rN: blocks of P^3 points, V variables, N ranks; methods
- *                     datatype, fused (one kernel packs all to GPU memory, which is sent; one
- *                     unpacks), fused-host (the same through pinned host memory)
- *   peers             one of many messages of 64 to 8192 bytes that each rank sends to every other;
- *                     bytes is the mean; type TYPE_rN: N ranks
- *   first             as type, too; the first message and an empty answer; first-next: the second; first-peer: the
- *                     first to each further rank; first-init: MPI_Init
- *   limit:...         what any method is bound by: an empty launch with a synchronize; the call that
- *                     launches, alone and in a burst of 26; a contiguous copy to pinned memory and
- *                     back
+ *   halo26            an exchange; type pP_vV_rN: blocks of P^3 points, V variables, N ranks;
+ *                     methods datatype, fused (one kernel packs all to GPU memory, which is sent;
+ *                     one unpacks), fused-host (the same through pinned host memory)
+ *   peers             one of many messages of 64 to 8192 bytes that each rank sends to every
+ *                     other; bytes is the mean; type TYPE_rN: N ranks
+ *   first             the first message and an empty answer; first-next: the second; first-peer:
+ *                     the first to each further rank; first-init: MPI_Init; type TYPE_rN
+ *   limit:...         what any method is bound by: an empty launch with a synchronize; the call
+ *                     that launches, alone and in a burst of 26; a contiguous copy to pinned memory
+ *                     and back
  *
  * MB/s is the bytes over that time also where no message has ended by then.
  *
@@ -59,17 +59,6 @@
 #define MAX_BUFFER ((size_t) 8 << 30)   /* what is received at once lies in at most so much */
 
 /* ---- what is measured ---- */
-
-static void sample_pingpong(struct bench *bench)
-{
-    if (bench->rank == 0) {
-        link_send(&bench->link, bench->method);
-        link_recv(&bench->link, bench->method);
-    } else {
-        link_recv(&bench->link, bench->method);
-        link_send(&bench->link, bench->method);
-    }
-}
 
 static void sample_bidir(struct bench *bench)
 {
@@ -300,6 +289,28 @@ static int method_run(struct bench *bench)
     return right;
 }
 
+/* Says what link the case needs. Messages that would not fit into memory at once are left out. */
+static void link_describe(struct bench *bench, const struct shape *shape, size_t bytes)
+{
+    struct link *link = &bench->link;
+
+    memset(link, 0, sizeof(*link));
+    bench->asked = bytes;
+    link->rank = bench->rank;
+    link->peer = 1 - bench->rank;
+    link->on_gpu = place_on_gpu(bench, link->rank);
+    link->peer_on_gpu = place_on_gpu(bench, link->peer);
+    link->shape = shape;
+    link->has_own = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__COPY2D];
+    link->images = load_images(bench);
+    if (link->images > 1 && (size_t) link->images * link_image_bytes(shape) > MAX_BUFFER) {
+        if (bench->rank == 0)
+            fprintf(stderr, "bench_pt2pt: %d at once of %s of %zu bytes are left out: too large\n",
+                    link->images, shape->name, shape->bytes);
+        link->images = 1;
+    }
+}
+
 /* One type in one size in memories of given kinds, by all methods. Returns an EXIT__ value. */
 static int case_run(struct bench *bench, int type, size_t bytes)
 {
@@ -316,21 +327,7 @@ static int case_run(struct bench *bench, int type, size_t bytes)
             fprintf(stderr, "bench_pt2pt: no memory for %s of %zu bytes\n", shape_name(type), bytes);
         return EXIT__CANNOT_RUN;
     }
-    memset(link, 0, sizeof(*link));
-    bench->asked = bytes;
-    link->rank = bench->rank;
-    link->peer = 1 - bench->rank;
-    link->on_gpu = place_on_gpu(bench, link->rank);
-    link->peer_on_gpu = place_on_gpu(bench, link->peer);
-    link->shape = &shape;
-    link->has_own = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__COPY2D];
-    link->images = load_images(bench);
-    if (link->images > 1 && (size_t) link->images * link_image_bytes(&shape) > MAX_BUFFER) {
-        if (bench->rank == 0)
-            fprintf(stderr, "bench_pt2pt: %d at once of %s of %zu bytes are left out: too large\n",
-                    link->images, shape.name, shape.bytes);
-        link->images = 1;
-    }
+    link_describe(bench, &shape, bytes);
     is_there = link_open(link);
     MPI_Allreduce(&is_there, &all_there, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (!all_there) {

@@ -65,14 +65,16 @@ FOR_BOTH uint64_t block_word(const struct block *block, uint32_t i, int *is_ghos
 }
 
 /* The place in the block of a region's word. */
-FOR_BOTH uint32_t region_place(const struct regions *regions, const struct region *region, uint32_t i)
+FOR_BOTH uint32_t region_place(const struct regions *regions, const struct region *region,
+                               uint32_t i)
 {
     uint32_t place = region->start + i % region->count[0];
 
     i /= region->count[0];
     place += i % region->count[1] * regions->step[0];
     i /= region->count[1];
-    return place + i % region->count[2] * regions->step[1] + i / region->count[2] * regions->step[2];
+    place += i % region->count[2] * regions->step[1];
+    return place + i / region->count[2] * regions->step[2];
 }
 
 #endif /* BENCH_PT2PT_BLOCK_H_INCLUDED */

@@ -21,8 +21,8 @@
 
 /* ---- the first messages ---- */
 
-/* A message from rank 0 to a peer and its empty answer, twice. The buffers were made before. Returns
- * how many words are wrong on this rank. */
+/* A message from rank 0 to a peer and its empty answer, twice. The buffers were made before.
+ * Returns how many words are wrong on this rank. */
 static long long first_take(struct bench *bench, const struct shape *shape, int peer,
                             double seconds[2])
 {

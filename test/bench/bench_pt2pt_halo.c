@@ -4,8 +4,8 @@
  */
 
 /*
- * The exchange with 26 neighbours: by MPI's datatypes, and as a good user writes it by hand on top of
- * the same library. See bench_pt2pt_group.h.
+ * The exchange with 26 neighbours: by MPI's datatypes, and as a good user writes it by hand on top
+ * of the same library. See bench_pt2pt_group.h.
  */
 
 #include "bench_pt2pt_group.h"
@@ -18,7 +18,7 @@
 
 enum {
     HALO__DATATYPE,             /* subarrays of the block */
-    HALO__FUSED,                /* one kernel packs all to GPU memory; contiguous messages; one unpacks */
+    HALO__FUSED,                /* a kernel packs all to GPU memory, which is sent; one unpacks */
     HALO__FUSED_HOST,           /* the same through pinned host memory */
     N_HALO_METHODS
 };

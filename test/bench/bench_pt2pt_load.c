@@ -210,17 +210,6 @@ int measure_iprobe(struct bench *bench)
 
 /* ---- beside kernels ---- */
 
-static void sample_round_trip(struct bench *bench)
-{
-    if (bench->rank == 0) {
-        link_send(&bench->link, bench->method);
-        link_recv(&bench->link, bench->method);
-    } else {
-        link_recv(&bench->link, bench->method);
-        link_send(&bench->link, bench->method);
-    }
-}
-
 int measure_beside(struct bench *bench)
 {
     static const struct {
@@ -236,7 +225,7 @@ int measure_beside(struct bench *bench)
         if (on_gpu)
             gpu_occupy(kernels[k].what);
         MPI_Barrier(MPI_COMM_WORLD);
-        n = samples_take(bench, sample_round_trip);
+        n = samples_take(bench, sample_pingpong);
         if (on_gpu)
             gpu_occupy_end();
         if (!is_right(bench, 1, 1))

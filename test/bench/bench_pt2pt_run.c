@@ -52,6 +52,17 @@ int samples_take(struct bench *bench, sample_fn fn)
     return n;
 }
 
+void sample_pingpong(struct bench *bench)
+{
+    if (bench->rank == 0) {
+        link_send(&bench->link, bench->method);
+        link_recv(&bench->link, bench->method);
+    } else {
+        link_recv(&bench->link, bench->method);
+        link_send(&bench->link, bench->method);
+    }
+}
+
 void samples_slower(struct bench *bench, int n)
 {
     MPI_Reduce(bench->rank == 0 ? MPI_IN_PLACE : bench->seconds, bench->seconds, n, MPI_DOUBLE,
@@ -70,8 +81,8 @@ void row_print_of(struct bench *bench, const char *measure, const char *method, 
         return;
     for (i = 0; i < n; i++)
         seconds[i] /= parts;
-    snprintf(label, sizeof(label), "%s:%s/%d:%s:%s", measure, place_name[bench->place], gpus, method,
-             type);
+    snprintf(label, sizeof(label), "%s:%s/%d:%s:%s", measure, place_name[bench->place], gpus,
+             method, type);
     bench_row(label, (long long) bytes, seconds, n);
 }
 

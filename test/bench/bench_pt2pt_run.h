@@ -39,7 +39,11 @@ int samples_number(struct bench *bench, double once);
  * Returns how many. */
 int samples_take(struct bench *bench, sample_fn fn);
 
-/* Makes each sample the slowest rank's, on rank 0: a rank without a GPU has no kernel to wait for. */
+/* A round trip between ranks 0 and 1. */
+void sample_pingpong(struct bench *bench);
+
+/* Makes each sample the slowest rank's, on rank 0: a rank without a GPU has no kernel to wait
+ * for. */
 void samples_slower(struct bench *bench, int n);
 
 /* Prints a row on rank 0: n samples, each parts times what the row tells. */
@@ -49,8 +53,8 @@ void row_print_of(struct bench *bench, const char *measure, const char *method, 
 /* The same of the case at hand. */
 void row_print(struct bench *bench, const char *measure, int n, double parts);
 
-/* Whether this rank's buffers, or a rank's, are on a GPU at the place at hand: rank 0 is at one end,
- * every other at the other. */
+/* Whether a rank's buffers are on a GPU at the place at hand: rank 0 is at one end, every other at
+ * the other. */
 int place_on_gpu(const struct bench *bench, int rank);
 
 /* Says on stderr what is wrong with a case; returns 1 on all ranks if none has anything wrong. */
