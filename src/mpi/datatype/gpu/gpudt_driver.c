@@ -119,8 +119,7 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
     return drv;
 }
 
-/* Look for a driver that has come into the process, and the first time whether one can come at all.
- * Returns the new state. */
+/* Look for a driver that has come, the first time also whether one can come. Returns the new state. */
 static int driver_look(void)
 {
     static MPL_atomic_int_t asked = MPL_ATOMIC_INT_T_INITIALIZER(0);
@@ -247,8 +246,7 @@ static bool dev_has_gpu(void)
     return found;
 }
 
-/* Whether the bus has a device of NVIDIA's, or what it has is not known. Device nodes may be made as late
- * as in cuInit. */
+/* Whether the bus has a device of NVIDIA's, or is not known. Nodes may be made as late as in cuInit. */
 static bool bus_may_have_gpu(void)
 {
     DIR *bus = opendir("/sys/bus/pci/devices");
