@@ -40,7 +40,8 @@ static int system_node(int device)
     return node;
 }
 
-/* The node that the pool of chunks is wanted on, -1 if it is anywhere, -2 if there is no pool. */
+/* The node that the pool of chunks is wanted on, as far as it is in use; -1 if it is anywhere, -2 if
+ * there is no pool. */
 static int pool_node(void)
 {
     char line[1024], *policy, *name;
@@ -51,7 +52,7 @@ static int pool_node(void)
         report_fail("the kernel does not say where memory is");
         return -2;
     }
-    while (node == -2 && fgets(line, sizeof(line), file)) {
+    while (node < 0 && fgets(line, sizeof(line), file)) {
         name = strstr(line, "memfd:mpich-gpudt");
         if (name == NULL)
             continue;

@@ -32,6 +32,7 @@ static struct {
     CUstream stream;
 } streams[MAX_DEVICES + 1];
 static char *staging;
+static CUcontext staging_ctx;
 
 void gpu_quiet(int on)
 {
@@ -120,6 +121,22 @@ CUcontext gpu_primary(int device)
 void gpu_set_current(int device)
 {
     CU(CtxSetCurrent(gpu_primary(device)));
+}
+
+void gpu_forget(int device)
+{
+    CUcontext ended = primaries[device];
+    int n = 0;
+
+    primaries[device] = NULL;
+    for (int i = 0; streams[i].ctx; i++) {
+        if (streams[i].ctx != ended)
+            streams[n++] = streams[i];
+    }
+    for (; n <= MAX_DEVICES; n++)
+        streams[n].ctx = NULL;
+    if (staging_ctx == ended)
+        staging = NULL;
 }
 
 CUcontext gpu_get_current(void)
@@ -346,8 +363,10 @@ static CUstream stream_get(CUcontext ctx)
         streams[i].ctx = ctx;
         CU(StreamCreate(&streams[i].stream, CU_STREAM_NON_BLOCKING));
     }
-    if (staging == NULL)
+    if (staging == NULL) {
         CU(MemHostAlloc((void **) &staging, STAGING_SZ, CU_MEMHOSTALLOC_PORTABLE));
+        staging_ctx = ctx;
+    }
     return streams[i].stream;
 }
 

@@ -100,6 +100,9 @@ int gpu_open(void);
 /* The primary context of a device, held until the program ends. */
 CUcontext gpu_primary(int device);
 
+/* The program has reset a device: what these functions had there is gone. */
+void gpu_forget(int device);
+
 /* What a program with the runtime library has: the primary context of device 0 is current. */
 void gpu_set_current(int device);
 /* The current context, or NULL. */

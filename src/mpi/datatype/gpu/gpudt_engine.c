@@ -38,7 +38,10 @@ static MPII_Gpudt_engine_t *dead_engines;
 static uint64_t serial_last;
 static bool finalize_is_registered;
 
+MPL_atomic_int_t MPII_Gpudt_epoch = MPL_ATOMIC_INT_T_INITIALIZER(1);
+
 static MPII_Gpudt_engine_t *engine_find(CUcontext ctx);
+static void engines_sort(void);
 static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
                        MPII_Gpudt_engine_t ** engine);
 static int engine_fill(MPII_Gpudt_engine_t * engine);
@@ -64,7 +67,10 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
     }
     if (likely(mpi_errno == MPI_SUCCESS)) {
         found = engine_find(entered->ctx);
-        if (found == NULL)
+        /* A context that is new may be there because another one has ended */
+        if (unlikely(found == NULL))
+            engines_sort();
+        if (unlikely(found == NULL))
             mpi_errno = engine_make(drv, device, entered->ctx, &found);
         if (unlikely(mpi_errno))
             MPII_Gpudt_ctx_leave(drv, entered);
@@ -77,6 +83,13 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPII_Gpudt_engines_check(void)
+{
+    MPL_initlock_lock(&engine_lock);
+    engines_sort();
+    MPL_initlock_unlock(&engine_lock);
 }
 
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
@@ -126,21 +139,32 @@ bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engin
 }
 
 /* The live engine of a context that exists now, or NULL. A context that was destroyed may have had
- * the same address: its engine is put aside. */
+ * the same address. */
 static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)
 {
-    for (MPII_Gpudt_engine_t ** at = &engines; *at; at = &(*at)->next) {
-        MPII_Gpudt_engine_t *engine = *at;
-        if (engine->ctx != ctx)
-            continue;
-        if (likely(MPII_Gpudt_engine_is_alive(engine)))
-            return engine;
-        *at = engine->next;
-        engine->next = dead_engines;
-        dead_engines = engine;
-        return NULL;
+    for (MPII_Gpudt_engine_t * engine = engines; engine; engine = engine->next) {
+        if (engine->ctx == ctx)
+            return likely(MPII_Gpudt_engine_is_alive(engine)) ? engine : NULL;
     }
     return NULL;
+}
+
+/* Put the engines aside whose contexts are gone. */
+static void engines_sort(void)
+{
+    MPII_Gpudt_engine_t **at = &engines;
+
+    while (*at) {
+        MPII_Gpudt_engine_t *engine = *at;
+        if (MPII_Gpudt_engine_is_alive(engine)) {
+            at = &engine->next;
+        } else {
+            *at = engine->next;
+            engine->next = dead_engines;
+            dead_engines = engine;
+            MPL_atomic_fetch_add_int(&MPII_Gpudt_epoch, 1);
+        }
+    }
 }
 
 /* The context is current. */

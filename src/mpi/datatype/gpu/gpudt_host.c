@@ -67,7 +67,31 @@ void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
     MPII_GPUDT_UNCOUNT(pinned_bytes, sz);
 }
 
-void MPIR_Gpudt_count_heap_chunk(void)
+int MPIR_Gpudt_host_epoch(bool look)
 {
-    MPII_GPUDT_COUNT(heap_chunks, 1);
+    if (look)
+        MPII_Gpudt_engines_check();
+    return MPL_atomic_acquire_load_int(&MPII_Gpudt_epoch);
+}
+
+bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz ATTRIBUTE((unused)))
+{
+    MPIR_Gpudt_ptr_t ptr;
+
+    return MPIR_Gpudt_query_ptr(mem, &ptr) == MPI_SUCCESS && ptr.mem == MPIR_GPUDT_MEM__PINNED;
+}
+
+void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what)
+{
+    switch (what) {
+        case MPIR_GPUDT_POOL__HEAP_CHUNK:
+            MPII_GPUDT_COUNT(heap_chunks, 1);
+            break;
+        case MPIR_GPUDT_POOL__REFUSED:
+            MPII_GPUDT_COUNT(fallbacks_share, 1);
+            break;
+        case MPIR_GPUDT_POOL__RENEWED:
+            MPII_GPUDT_COUNT(renewed_pieces, 1);
+            break;
+    }
 }

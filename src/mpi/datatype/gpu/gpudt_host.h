@@ -24,11 +24,27 @@ bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool i
  *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register, which returned true */
 void MPIR_Gpudt_host_unregister(void *mem, size_t sz);
 
+/* A number that changes when the library has found that a context has ended: what was registered before
+ * may not be any more. Never 0. The library finds it when it sees memory of another context, or looks.
+ *   look  (IN)  whether to ask the driver about each context; else it costs a load */
+int MPIR_Gpudt_host_epoch(bool look);
+
+/* Whether memory that MPIR_Gpudt_host_register took is registered still. Asks the driver, so it is
+ * for after a change of MPIR_Gpudt_host_epoch.
+ *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register */
+bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz);
+
 /* While on, what this thread packs and unpacks is known to be in host memory: no query is made. For
  * messages whose buffer was asked about when they started. */
 void MPIR_Gpudt_host_only(bool on);
 
-/* Count a piece of a message that goes through pageable memory because the pool has none left. */
-void MPIR_Gpudt_count_heap_chunk(void);
+/* What happens to pools of host memory, counted for the performance variables. */
+enum MPIR_Gpudt_pool_e {
+    MPIR_GPUDT_POOL__HEAP_CHUNK,        /* none left: a piece of a message goes through pageable
+                                         * memory */
+    MPIR_GPUDT_POOL__REFUSED,   /* that of another process cannot be mapped, or is none */
+    MPIR_GPUDT_POOL__RENEWED    /* memory replaced that a dead process might write to */
+};
+void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what);
 
 #endif /* GPUDT_HOST_H_INCLUDED */

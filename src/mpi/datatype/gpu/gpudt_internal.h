@@ -97,6 +97,12 @@ typedef struct MPII_Gpudt_engine {
 
 extern MPL_initlock_t MPII_Gpudt_pool_lock;
 
+/* Goes up whenever an engine is found whose context has ended; starts at 1. */
+extern MPL_atomic_int_t MPII_Gpudt_epoch;
+
+/* Look for engines whose contexts have ended. */
+void MPII_Gpudt_engines_check(void);
+
 /* Enter the context that owns some memory and find or make its engine.
  *   device, ctx      (IN)   as MPIR_Gpudt_query_ptr gives them
  *   engine, entered  (OUT)  engine lives until MPI_Finalize; entered is for MPII_Gpudt_ctx_leave.
@@ -329,7 +335,9 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \
-    F(fallbacks_pinned, "Pools for messages that could not be pinned")                          \
+    F(fallbacks_pinned, "Parts of pools for messages that could not be pinned")                 \
+    F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
+    F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
     F(memops_waits, "Waits for the default stream, when GPU memory was seen for the first time")
 

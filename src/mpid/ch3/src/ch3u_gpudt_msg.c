@@ -221,6 +221,10 @@ void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
         if (msg->vc == vc) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
+            for (int i = 0; i < msg->nparts; i++) {
+                if (msg->part[i].state == MPIDI_GPUDT_PART__GRANTED && MPIDI_Gpudt_may_share(vc))
+                    MPIDU_gpudt_chunk_taint(msg->part[i].chunk);
+            }
             MPIDI_Gpudt_set_busy();
         }
     }

@@ -6,24 +6,18 @@
 /* The pool of host memory through which messages to and from GPU buffers pass, and the pools of
  * other processes of the node. Must not know messages.
  *
- * A pool is one anonymous file in memory, so that other processes can map it:
+ * A pool is one file in memory, so that other processes can map it:
  *
- *     | token | small | small | ... | middle | middle | ... |   large   |   large   | ... |
+ *     | head | small ... small | middle ... middle | large | large | ... |
+ *            |<-- pieces  of --|-- many  chunks -->|<- a chunk each ---->|
  *
- * It is made when the first message needs it, and pinned, which is what lets a GPU's kernels access
- * it, when the first message of a GPU comes. Where pinning fails it serves as ordinary memory, and
- * the engine takes a longer route. Callers hold the lock of the progress engine. */
+ * It costs nothing but addresses until it is used. A piece gets memory when no other one has a free
+ * chunk of its kind, and is registered, which is what lets a GPU's kernels access it, when the first
+ * message of a GPU uses it, and again when the context that registered it has ended. Where that fails
+ * it serves as ordinary memory, and the engine takes a longer route. Callers hold the lock of the
+ * progress engine. */
 
-#include "mpidimpl.h"
-#include "mpidu_gpudt_staging.h"
-#include "gpudt_host.h"
-
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <fcntl.h>
-#include <time.h>
-#include <unistd.h>
+#include "mpidu_gpudt_mapping.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -48,46 +42,64 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Pieces of MPIR_CVAR_GPUDT_MSG_CHUNK bytes that a process has pinned host memory for, besides
-        up to 17 MiB for smaller ones. 0: no pinned memory, messages go through pageable memory.
+        Pieces of MPIR_CVAR_GPUDT_MSG_CHUNK bytes that a process may have pinned host memory for,
+        besides up to 32 MiB for smaller ones. Memory is pinned when it is needed. 0: no pinned
+        memory, messages go through pageable memory.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 #define SMALL_SZ MPIDU_GPUDT_POOL_UNIT  /* bytes of a chunk for short messages */
-#define SMALL_COUNT 64
+#define SMALL_MAX 1024          /* chunks */
+#define SMALL_PER_LARGE 64
+#define SMALL_PIECE_SZ (1024 * 1024)
 #define MIDDLE_SZ (512 * 1024)  /* for messages that are cut into few chunks */
-#define MIDDLE_COUNT 32
+#define MIDDLE_MAX 32
+#define MIDDLE_PER_LARGE 2
+#define MIDDLE_PIECE_SZ (2 * 1024 * 1024)
+#define LARGE_MAX 4096
+
+/* To register a large chunk takes as long as to send it several times: while there are others in use,
+ * so much of the time goes into more of them, at most. */
+#define GROWTH_SHARE 0.25
 
 enum chunk_kind {
     CHUNK__SMALL,
     CHUNK__MIDDLE,
     CHUNK__LARGE,
     CHUNK__HEAP,                /* the chunk and its memory are one allocation */
-    NKINDS = CHUNK__HEAP        /* in the pool */
+    NKINDS = CHUNK__HEAP        /* in the pool, each in a region of its own */
 };
 
-/* Memory of this or another process's pool, as this process sees it. */
-struct mapping {
-    struct mapping *next;
-    MPIDU_gpudt_pool_name_t name;
-    char *mem;                  /* NULL: cannot be mapped, which is final */
-    size_t sz;
-    enum { PIN__NEW, PIN__DONE, PIN__FAILED } pin;
+/* Chunks of one kind. */
+struct kind {
+    size_t sz;                  /* bytes of a chunk */
+    int per_piece;              /* chunks of a piece */
+    int npieces;
+    int first_piece;            /* its number in the pool */
+    MPIDU_gpudt_chunk_t *chunks;        /* all of them, piece by piece */
+    int opened;                 /* pieces whose chunks were given out or are free */
+    MPIDU_gpudt_chunk_t *free;
+    int nfree;
+    int ntainted;               /* not given out any more, for now */
 };
 
 static struct {
     bool is_made;
-    struct mapping own;         /* own.mem == NULL: there is no memory for a pool */
+    struct MPIDU_gpudt_mapping own;     /* own.mem == NULL: there is no memory for a pool */
+    struct kind kind[NKINDS];
+    struct piece_use {
+        int nbusy;              /* chunks that are given out */
+        int ntainted;           /* chunks that wait for new memory */
+    } *uses;                    /* of each piece */
     MPIDU_gpudt_chunk_t *chunks;        /* all of them */
-    MPIDU_gpudt_chunk_t *free[NKINDS];
-    struct mapping *others;
+    uint64_t moves;
+    MPL_time_t grown;           /* when memory was last registered for more chunks */
+    double pause;               /* seconds from then on without more of it */
 } pool;
 
 static void pool_make(void);
 static int pool_free(void *unused);
-static void mapping_pin(struct mapping *map, const void *gpu_addr);
-static void mapping_end(struct mapping *map);
 
 size_t MPIDU_gpudt_chunk_max(void)
 {
@@ -95,26 +107,26 @@ size_t MPIDU_gpudt_chunk_max(void)
                               (size_t) MPIDU_GPUDT_POOL_UNIT);
 }
 
-static size_t kind_sz(int kind)
+uint64_t MPIDU_gpudt_pool_moves(void)
 {
-    switch (kind) {
-        case CHUNK__SMALL:
-            return SMALL_SZ;
-        case CHUNK__MIDDLE:
-            return MPL_MIN(MIDDLE_SZ, MPIDU_gpudt_chunk_max());
-        default:
-            return MPIDU_gpudt_chunk_max();
+    return pool.moves;
+}
+
+int MPIDU_gpudt_pool_free_chunks(size_t sz)
+{
+    int n = 0;
+
+    if (!pool.is_made)
+        pool_make();
+    for (int k = 0; k < NKINDS; k++) {
+        const struct kind *kind = &pool.kind[k];
+        if (sz <= kind->sz || k == CHUNK__LARGE)
+            n += kind->nfree + (kind->npieces - kind->opened) * kind->per_piece;
     }
+    return n;
 }
 
-static int kind_count(int kind)
-{
-    int n = MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0);
-
-    if (n == 0 || kind == CHUNK__LARGE)
-        return n;
-    return kind == CHUNK__SMALL ? SMALL_COUNT : MPL_MIN(MIDDLE_COUNT, 2 * n);
-}
+/* ---- chunks ---- */
 
 static MPIDU_gpudt_chunk_t *heap_chunk(size_t sz)
 {
@@ -126,9 +138,79 @@ static MPIDU_gpudt_chunk_t *heap_chunk(size_t sz)
         chunk->kind = CHUNK__HEAP;
         chunk->mem = (char *) (chunk + 1);
         chunk->sz = sz;
-        MPIR_Gpudt_count_heap_chunk();
+        chunk->is_tainted = false;
+        MPIR_Gpudt_count_pool(MPIR_GPUDT_POOL__HEAP_CHUNK);
     }
     return chunk;
+}
+
+static void chunk_push(struct kind *kind, MPIDU_gpudt_chunk_t * chunk)
+{
+    chunk->next = kind->free;
+    kind->free = chunk;
+    kind->nfree++;
+}
+
+/* Whether it is time for another piece. Somebody who is refused has a turn when a chunk is given
+ * back, so there must be one in use. */
+static bool may_grow(const struct kind *kind)
+{
+    MPL_time_t now;
+    double since;
+
+    if (kind->opened * kind->per_piece == kind->nfree + kind->ntainted)
+        return true;
+    MPL_wtime(&now);
+    MPL_wtime_diff(&pool.grown, &now, &since);
+    return since >= pool.pause;
+}
+
+/* Have the chunks of another piece. */
+static bool kind_grow(struct kind *kind, const void *gpu_addr)
+{
+    MPIDU_gpudt_chunk_t *chunk = &kind->chunks[kind->opened * kind->per_piece];
+    MPL_time_t begin;
+    double took;
+    bool is_ready;
+
+    MPL_wtime(&begin);
+    is_ready = MPIDU_Gpudt_piece_ready(&pool.own, kind->first_piece + kind->opened, gpu_addr);
+    MPL_wtime(&pool.grown);
+    MPL_wtime_diff(&begin, &pool.grown, &took);
+    pool.pause = took * (1 / GROWTH_SHARE - 1);
+    if (!is_ready)
+        return false;
+    kind->opened++;
+    /* The first one of the piece is to be used first */
+    for (int i = kind->per_piece - 1; i >= 0; i--)
+        chunk_push(kind, &chunk[i]);
+    return true;
+}
+
+/* Take a chunk out of the pool; NULL: none now. */
+static MPIDU_gpudt_chunk_t *pool_get(size_t sz, const void *gpu_addr, bool must)
+{
+    for (int k = 0; k < NKINDS; k++) {
+        struct kind *kind = &pool.kind[k];
+        MPIDU_gpudt_chunk_t *chunk;
+
+        if (sz > kind->sz && k != CHUNK__LARGE)
+            continue;
+        if (kind->free == NULL && kind->opened < kind->npieces) {
+            if (!must && !may_grow(kind))
+                return NULL;
+            kind_grow(kind, gpu_addr);
+        }
+        chunk = kind->free;
+        if (chunk && MPIDU_Gpudt_piece_ready(&pool.own, chunk->piece, gpu_addr)) {
+            kind->free = chunk->next;
+            kind->nfree--;
+            pool.uses[chunk->piece].nbusy++;
+            pool.moves++;
+            return chunk;
+        }
+    }
+    return NULL;
 }
 
 void MPIDU_gpudt_chunk_get(size_t sz, const void *gpu_addr, bool may_heap,
@@ -136,29 +218,55 @@ void MPIDU_gpudt_chunk_get(size_t sz, const void *gpu_addr, bool may_heap,
 {
     if (!pool.is_made)
         pool_make();
-    if (gpu_addr)
-        mapping_pin(&pool.own, gpu_addr);
+    *chunk = pool_get(sz, gpu_addr, may_heap);
+    if (*chunk == NULL && may_heap)
+        *chunk = heap_chunk(sz);
+}
 
-    *chunk = NULL;
-    for (int kind = 0; kind < NKINDS; kind++) {
-        if (pool.free[kind] && (sz <= kind_sz(kind) || kind == CHUNK__LARGE)) {
-            *chunk = pool.free[kind];
-            pool.free[kind] = (*chunk)->next;
-            return;
+void MPIDU_gpudt_chunk_taint(MPIDU_gpudt_chunk_t * chunk)
+{
+    /* Only what others can map can be written to by them */
+    chunk->is_tainted = chunk->kind != CHUNK__HEAP && pool.own.name.fd >= 0;
+}
+
+/* Nobody uses a piece, some of whose memory may still be written to: have other memory for it. */
+static void piece_renew(struct kind *kind, int i)
+{
+    MPIDU_gpudt_chunk_t *chunk = &kind->chunks[(i - kind->first_piece) * kind->per_piece];
+
+    if (!MPIDU_Gpudt_piece_renew(&pool.own, i))
+        return;
+    for (int c = 0; c < kind->per_piece; c++) {
+        if (chunk[c].is_tainted) {
+            chunk[c].is_tainted = false;
+            chunk_push(kind, &chunk[c]);
         }
     }
-    if (may_heap)
-        *chunk = heap_chunk(sz);
+    kind->ntainted -= pool.uses[i].ntainted;
+    pool.uses[i].ntainted = 0;
 }
 
 void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk)
 {
+    struct kind *kind;
+    struct piece_use *use;
+
     if (chunk->kind == CHUNK__HEAP) {
         MPL_free(chunk);
-    } else {
-        chunk->next = pool.free[chunk->kind];
-        pool.free[chunk->kind] = chunk;
+        return;
     }
+    kind = &pool.kind[chunk->kind];
+    use = &pool.uses[chunk->piece];
+    pool.moves++;
+    use->nbusy--;
+    if (likely(!chunk->is_tainted)) {
+        chunk_push(kind, chunk);
+    } else {
+        kind->ntainted++;
+        use->ntainted++;
+    }
+    if (unlikely(use->ntainted && use->nbusy == 0))
+        piece_renew(kind, chunk->piece);
 }
 
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
@@ -171,167 +279,118 @@ bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_poo
     return true;
 }
 
-/* ---- this process's pool ---- */
+/* ---- the pool ---- */
 
-/* Get the pool's memory. A file that cannot be had costs only that others cannot map it. */
-static void own_map(struct mapping *own, size_t sz)
+/* Choose how many chunks there may be, and of what size. */
+static void kind_choose(int k, size_t sz, int count, size_t piece_sz)
 {
-    void *mem = MAP_FAILED;
+    struct kind *kind = &pool.kind[k];
 
-    own->sz = sz;
-    own->name.pid = (int) getpid();
-    own->name.fd = memfd_create("mpich-gpudt", MFD_CLOEXEC);
-    if (own->name.fd >= 0) {
-        if (ftruncate(own->name.fd, (off_t) sz) == 0)
-            mem = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_SHARED, own->name.fd, 0);
-        if (mem == MAP_FAILED) {
-            close(own->name.fd);
-            own->name.fd = -1;
-        }
+    kind->sz = MPL_MIN(sz, MPIDU_gpudt_chunk_max());
+    kind->per_piece = MPL_MAX(1, MPL_MIN((size_t) count, piece_sz / kind->sz));
+    kind->npieces = (count + kind->per_piece - 1) / kind->per_piece;
+}
+
+/* Give the kinds their places. Returns the number of chunks. */
+static int kinds_place(void)
+{
+    size_t at = MPL_ROUND_UP_ALIGN(sizeof(struct MPIDU_gpudt_pool_head),
+                                   (size_t) MPIDU_GPUDT_PIECE_ALIGN);
+    int nchunks = 0, npieces = 0;
+
+    for (int k = 0; k < NKINDS; k++) {
+        struct kind *kind = &pool.kind[k];
+        struct MPIDU_gpudt_region *region = &pool.own.region[k];
+        region->start = at;
+        region->piece_sz = MPL_ROUND_UP_ALIGN(kind->per_piece * kind->sz,
+                                              (size_t) MPIDU_GPUDT_PIECE_ALIGN);
+        region->npieces = kind->npieces;
+        at += kind->npieces * region->piece_sz;
+        kind->first_piece = npieces;
+        npieces += kind->npieces;
+        nchunks += kind->npieces * kind->per_piece;
     }
-    if (mem == MAP_FAILED)
-        mem = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mem != MAP_FAILED) {
-        own->mem = mem;
-        /* A process in another container may take some other file for this one, but not with
-         * this */
-        if (getrandom(&own->name.token, sizeof(own->name.token), GRND_NONBLOCK) !=
-            sizeof(own->name.token))
-            own->name.token = (uint64_t) (uintptr_t) mem ^ (uint64_t) own->name.pid << 48 ^
-                (uint64_t) time(NULL);
-        *(uint64_t *) own->mem = own->name.token;
+    return nchunks;
+}
+
+/* Describe the chunks of a kind.
+ *   chunks  (OUT)  kind->npieces * kind->per_piece of them */
+static void chunks_place(int k, MPIDU_gpudt_chunk_t * chunks)
+{
+    struct kind *kind = &pool.kind[k];
+
+    kind->chunks = chunks;
+    for (int i = 0; i < kind->npieces * kind->per_piece; i++) {
+        chunks[i].kind = k;
+        chunks[i].sz = kind->sz;
+        chunks[i].piece = kind->first_piece + i / kind->per_piece;
+        chunks[i].mem = pool.own.pieces[chunks[i].piece].mem + i % kind->per_piece * kind->sz;
+        chunks[i].is_tainted = false;
     }
 }
 
 static void pool_make(void)
 {
-    size_t sz = MPIDU_GPUDT_POOL_UNIT;
-    int n = 0;
-    char *at;
+    int n = MPL_MIN(MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0), LARGE_MAX);
+    MPIDU_gpudt_chunk_t *chunks;
 
     memset(&pool, 0, sizeof(pool));
     pool.is_made = true;
     pool.own.name.fd = -1;
     /* After the messages that hold chunks, before the engine */
     MPIR_Add_finalize(pool_free, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 2);
-
-    for (int kind = 0; kind < NKINDS; kind++) {
-        n += kind_count(kind);
-        sz += kind_count(kind) * kind_sz(kind);
-    }
     if (n == 0)
         return;
-    pool.chunks = MPL_malloc(n * sizeof(*pool.chunks), MPL_MEM_BUFFER);
-    if (pool.chunks == NULL)
-        return;
-    own_map(&pool.own, sz);
-    if (pool.own.mem == NULL)
-        return;
 
-    n = 0;
-    at = pool.own.mem + MPIDU_GPUDT_POOL_UNIT;
-    for (int kind = 0; kind < NKINDS; kind++) {
-        for (int i = 0; i < kind_count(kind); i++) {
-            MPIDU_gpudt_chunk_t *chunk = &pool.chunks[n++];
-            chunk->kind = kind;
-            chunk->mem = at;
-            chunk->sz = kind_sz(kind);
-            chunk->next = pool.free[kind];
-            pool.free[kind] = chunk;
-            at += chunk->sz;
-        }
+    kind_choose(CHUNK__SMALL, SMALL_SZ, MPL_MIN(SMALL_MAX, SMALL_PER_LARGE * n), SMALL_PIECE_SZ);
+    kind_choose(CHUNK__MIDDLE, MIDDLE_SZ, MPL_MIN(MIDDLE_MAX, MIDDLE_PER_LARGE * n),
+                MIDDLE_PIECE_SZ);
+    kind_choose(CHUNK__LARGE, MPIDU_gpudt_chunk_max(), n, MPIDU_gpudt_chunk_max());
+    chunks = MPL_calloc(kinds_place(), sizeof(*chunks), MPL_MEM_BUFFER);
+    pool.uses = MPL_calloc(MPIDU_GPUDT_MAX_PIECES, sizeof(*pool.uses), MPL_MEM_BUFFER);
+    if (chunks && pool.uses)
+        MPIDU_Gpudt_mapping_make(&pool.own);
+    if (pool.own.mem == NULL) {
+        MPL_free(chunks);
+        MPL_free(pool.uses);
+        pool.uses = NULL;
+        memset(pool.kind, 0, sizeof(pool.kind));
+        return;
+    }
+    pool.chunks = chunks;
+    for (int k = 0; k < NKINDS; k++) {
+        chunks_place(k, chunks);
+        chunks += pool.kind[k].npieces * pool.kind[k].per_piece;
     }
 }
 
 /* For MPIR_Add_finalize; MPI may be initialised again afterwards. */
 static int pool_free(void *unused ATTRIBUTE((unused)))
 {
-    mapping_end(&pool.own);
-    if (pool.own.name.fd >= 0)
-        close(pool.own.name.fd);
-    while (pool.others) {
-        struct mapping *map = pool.others;
-        pool.others = map->next;
-        mapping_end(map);
-        MPL_free(map);
-    }
+    MPIDU_Gpudt_mapping_end(&pool.own);
+    MPIDU_Gpudt_mapping_others_end();
     MPL_free(pool.chunks);
+    MPL_free(pool.uses);
     pool.is_made = false;
     return 0;
-}
-
-/* ---- mappings ---- */
-
-/* Let GPUs access the memory. Tried once: a failure costs speed only. */
-static void mapping_pin(struct mapping *map, const void *gpu_addr)
-{
-    if (likely(map->pin != PIN__NEW) || map->mem == NULL)
-        return;
-    map->pin = MPIR_Gpudt_host_register(gpu_addr, map->mem, map->sz, map == &pool.own) ?
-        PIN__DONE : PIN__FAILED;
-}
-
-static void mapping_end(struct mapping *map)
-{
-    if (map->mem == NULL)
-        return;
-    if (map->pin == PIN__DONE)
-        MPIR_Gpudt_host_unregister(map->mem, map->sz);
-    munmap(map->mem, map->sz);
-    map->mem = NULL;
-}
-
-/* Map the file that another process of this user has open, if this process can see it: it cannot
- * where the two are in different containers. */
-static void other_map(struct mapping *map)
-{
-    char path[64];
-    struct stat st;
-    void *mem;
-    int fd;
-
-    MPL_snprintf(path, sizeof(path), "/proc/%d/fd/%d", map->name.pid, map->name.fd);
-    fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= MPIDU_GPUDT_POOL_UNIT) {
-        mem = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (mem != MAP_FAILED) {
-            if (*(uint64_t *) mem == map->name.token) {
-                map->mem = mem;
-                map->sz = st.st_size;
-            } else {
-                munmap(mem, st.st_size);
-            }
-        }
-    }
-    close(fd);
 }
 
 char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int unit, size_t len,
                               const void *gpu_addr)
 {
-    struct mapping *map;
     size_t off = (size_t) unit * MPIDU_GPUDT_POOL_UNIT;
+    struct MPIDU_gpudt_mapping *map;
+    int piece;
 
     if (!pool.is_made)
         pool_make();
-    for (map = pool.others; map; map = map->next) {
-        if (map->name.token == name->token && map->name.pid == name->pid)
-            break;
-    }
-    if (map == NULL) {
-        map = MPL_calloc(1, sizeof(*map), MPL_MEM_BUFFER);
-        if (map == NULL)
-            return NULL;
-        map->name = *name;
-        other_map(map);
-        map->next = pool.others;
-        pool.others = map;
-    }
-    if (map->mem == NULL || off > map->sz || len > map->sz - off)
+    map = MPIDU_Gpudt_mapping_other(name);
+    if (map == NULL || map->mem == NULL)
+        return NULL;
+    piece = MPIDU_Gpudt_mapping_piece(map, off, len);
+    if (piece < 0)
         return NULL;
     if (gpu_addr)
-        mapping_pin(map, gpu_addr);
+        MPIDU_Gpudt_piece_register(map, piece, gpu_addr);
     return map->mem + off;
 }

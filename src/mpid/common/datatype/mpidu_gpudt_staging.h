@@ -13,7 +13,9 @@ typedef struct MPIDU_gpudt_chunk {
     struct MPIDU_gpudt_chunk *next;     /* in the pool's list of free ones */
     char *mem;
     size_t sz;                  /* bytes at mem */
-    int kind;                   /* for mpidu_gpudt_staging.c */
+    int kind;                   /* this and the rest: for mpidu_gpudt_staging.c */
+    int piece;                  /* what it is part of; not for pageable memory */
+    bool is_tainted;            /* see MPIDU_gpudt_chunk_taint */
 } MPIDU_gpudt_chunk_t;
 
 /* Where other processes of the node find the pool. */
@@ -26,7 +28,9 @@ typedef struct MPIDU_gpudt_pool_name {
 /* Chunks start at multiples of this in the pool, bytes. */
 #define MPIDU_GPUDT_POOL_UNIT 16384
 
-/* Get a chunk, making the pool at first use.
+/* Get a chunk, making the pool at first use. Memory is taken from the system, and registered with GPUs,
+ * when no other is free. While chunks of the size are in use that is not done all the time: the
+ * answer then is that there is none now.
  *   sz        (IN)   bytes wanted, more than 0
  *   gpu_addr  (IN)   GPU memory that the data comes from or goes to, so that the pool is made known
  *                    to that GPU's driver; NULL: the data is in host memory
@@ -38,6 +42,17 @@ void MPIDU_gpudt_chunk_get(size_t sz, const void *gpu_addr, bool may_heap,
 
 /* Give a chunk back, when neither a GPU nor the network uses it any more. */
 void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk);
+
+/* Say that another process may still write to a chunk when it is given back: the process has died with
+ * a right to do so, and its GPU may be at work. The chunk is given out again when its memory has been
+ * replaced. */
+void MPIDU_gpudt_chunk_taint(MPIDU_gpudt_chunk_t * chunk);
+
+/* How often chunks were got from the pool and put back: a change means that messages move. */
+uint64_t MPIDU_gpudt_pool_moves(void);
+
+/* Number of chunks that could be had for so many bytes without pageable memory, in time. */
+int MPIDU_gpudt_pool_free_chunks(size_t sz);
 
 /* Bytes of the largest chunk. */
 size_t MPIDU_gpudt_chunk_max(void);
