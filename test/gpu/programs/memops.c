@@ -7,7 +7,7 @@
  * has happened when MPI reads the memory, and does not happen after MPI has written it. These calls
  * may return early: copies from pageable memory, copies within a device, fills. With "off",
  * MPIR_CVAR_GPUDT_SYNC_MEMOPS is 0: nothing waits and memory is left as it is. With "old", the
- * driver cannot mark contexts. */
+ * driver cannot mark contexts, and memory that it cannot mark either is waited for once. */
 
 #include "gpu.h"
 #include "report.h"
@@ -21,6 +21,7 @@
 #define PART 24576
 
 static int is_off, is_old;
+static int is_lost;             /* such calls on this memory may end when they like */
 static const char *kind_name;
 static size_t size;             /* of a memory */
 static unsigned char bytes[PART], packed[PART];
@@ -67,7 +68,7 @@ static void compare(const char *what, const unsigned char *seen, const unsigned 
     char text[100];
 
     snprintf(text, sizeof(text), "%s memory, %s", kind_name, what);
-    if (!is_off)
+    if (!is_off && !is_lost)
         report_compare(text, seen, expected, n);
 }
 
@@ -153,7 +154,7 @@ static void waits_count(enum mem_kind kind, struct mem *mem)
     if (is_off || kind == MEM__MANAGED)
         CHECK(waits == 0);
     else if (kind == MEM__MAPPED || kind == MEM__POOL)
-        CHECK(is_old ? waits == 3 : waits <= 1);        /* its context may be marked already */
+        CHECK(waits <= 1);      /* its context may be marked already, or waited for */
     else
         CHECK(waits == 1);
 }
@@ -195,7 +196,7 @@ static void waits_beside_pool_count(void)
         pack_check("beside", &plain, 0);
     __atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);
-    CHECK(is_old || report_variable("gpudt_memops_waits") == before);
+    CHECK(report_variable("gpudt_memops_waits") == before);
     mem_free(&plain);
     mem_free(&pool);
 }
@@ -205,6 +206,7 @@ static void kind_run(enum mem_kind kind)
     struct mem mem, source;
 
     kind_name = mem_name(kind);
+    is_lost = is_old && (kind == MEM__MAPPED || kind == MEM__POOL);
     /* long enough on a real GPU to be seen; emulated operations are late */
     size = gpu.is_emulated || kind == MEM__MANAGED ? (size_t) 1 << 20 : (size_t) 1 << 28;
     mem_alloc(&source, kind == MEM__MANAGED ? MEM__DEVICE : kind, size);
@@ -228,6 +230,8 @@ int main(int argc, char **argv)
     is_old = argc > 1 && strcmp(argv[1], "old") == 0;
     if (is_off)
         setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS", "0", 1);
+    /* The machine may be busy, and emulated operations are very late */
+    setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT", "1000000", 1);
     report_time_limit(120);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);

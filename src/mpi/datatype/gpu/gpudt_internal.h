@@ -50,6 +50,13 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
+/* Whether a context is marked (gpudt_memops.c). */
+enum MPII_Gpudt_memops_e {
+    MPII_GPUDT_MEMOPS__UNMARKED = 0,
+    MPII_GPUDT_MEMOPS__REFUSED, /* it cannot be, and was waited for once */
+    MPII_GPUDT_MEMOPS__MARKED
+};
+
 #define MPII_GPUDT_NFLAGS 64            /* as many as flags_in_use has bits */
 #define MPII_GPUDT_MAX_DEVICES 64       /* for which peer access is remembered */
 
@@ -68,7 +75,8 @@ typedef struct MPII_Gpudt_engine {
 
     CUstream stream;            /* all work of the engine is ordered by it */
     int nsms;
-    MPL_atomic_int_t sync_memops;       /* true: the context is marked; see gpudt_memops.c */
+    MPL_atomic_int_t sync_memops;       /* enum MPII_Gpudt_memops_e */
+    MPL_atomic_int_t memops_busy;       /* true: the last wait there was in vain */
 
     /* All below are guarded by MPII_Gpudt_pool_lock. */
     enum MPII_Gpudt_module_e module_state;
@@ -124,9 +132,10 @@ static inline bool MPII_Gpudt_is_private(const MPIR_Gpudt_ptr_t * ptr)
     return ptr->mem == MPIR_GPUDT_MEM__DEVICE && ptr->ctx == NULL;
 }
 
-/* Have what the program has done so far to some GPU memory with cudaMemcpy, cudaMemset and their like,
- * and what it will do, end before what the engine does with it (gpudt_memops.c). Waits, the first
- * time that it sees an allocation.
+/* Have what the program will do to some GPU memory with cudaMemcpy, cudaMemset and their like end before
+ * what the engine does with it, and what it has done so far unless kernels are in its way
+ * (gpudt_memops.c). May wait for some microseconds, the first time that it sees an allocation; never
+ * for kernels.
  *   addr  (IN)  in GPU memory
  *   ptr   (IN)  what MPIR_Gpudt_query_ptr says of it */
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr);
@@ -339,7 +348,8 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
-    F(memops_waits, "Waits for the default stream, when GPU memory was seen for the first time")
+    F(memops_waits, "Looks at the default stream, when GPU memory was seen for the first time") \
+    F(memops_unfinished, "Those of them after which it was busy still")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \
     F(pinned_bytes, "Bytes of pinned work areas")                                               \

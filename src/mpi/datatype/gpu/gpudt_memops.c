@@ -11,9 +11,16 @@
  * The program's own later work comes after them in the default stream. The engine's stream knows
  * nothing of that one, and must not: it would wait for the program's kernels. So memory that MPI is
  * given is marked (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS), and from then on the driver ends such calls
- * on it before they return; for what was begun before the mark, the default stream is waited for
- * once. Drivers do not mark mapped virtual ranges, and for memory of pools they take the mark but
- * heed it for fills only: there the context is marked instead (CU_CTX_SYNC_MEMOPS). */
+ * on it before they return. Drivers do not mark mapped virtual ranges, and for memory of pools they
+ * take the mark but heed it for fills only: there the context is marked instead
+ * (CU_CTX_SYNC_MEMOPS), once and for all of its memory. Where a driver does neither, this is not
+ * tried again either.
+ *
+ * What was begun before the mark is a matter of microseconds if nothing else is in its way. The
+ * default stream is watched until it is idle, but only for a short time: it is busy, too, with
+ * kernels of the program in any stream that did not opt out (CU_STREAM_NON_BLOCKING), and these may
+ * run for long, or until the program does something after this call. What is behind such kernels is
+ * not waited for, as in other MPIs. */
 
 #include "gpudt_internal.h"
 
@@ -33,13 +40,29 @@ cvars:
         they return, as programs take for granted. If false, CUDA lets some of them go on in the
         default stream, and the program must synchronize with it before it calls MPI.
 
+    - name        : MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT
+      category    : GPUDT
+      type        : int
+      default     : 500
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Microseconds at most that MPI waits for calls of cudaMemcpy and cudaMemset made before it
+        first saw the memory. It does not wait for these calls where they are behind kernels that
+        run longer, and an eighth of that time as long as it finds the default stream busy. 0: not at
+        all.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
+
+#define BUSY_SHARE 8            /* of the time, once a wait was in vain */
 
 /* Threads that have marked memory and not yet waited: a mark seen meanwhile is not good yet. */
 static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private);
+static int idle_wait(MPII_Gpudt_engine_t * engine);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
 static bool mark_context(const MPII_Gpudt_driver_t * drv);
 
@@ -57,7 +80,8 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!(is_private && MPL_atomic_acquire_load_int(&engine->sync_memops)))
+    if (MPL_atomic_acquire_load_int(&engine->sync_memops) <
+        (is_private ? MPII_GPUDT_MEMOPS__REFUSED : MPII_GPUDT_MEMOPS__MARKED))
         mpi_errno = settle(engine, addr, is_private);
 
   fn_exit:
@@ -73,22 +97,57 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
     CUstreamCaptureStatus status;
-    bool context_is_marked = false;
+    int context_state = MPII_GPUDT_MEMOPS__UNMARKED;
 
     MPL_atomic_fetch_add_int(&nmarking, 1);
-    /* During the capture of a stream that the default one waits for, a wait would destroy what is
-     * captured, and the program itself cannot copy synchronously. The memory stays unmarked. */
+    /* During the capture of a stream that the default one waits for, a look at that would destroy
+     * what is captured, and the program itself cannot copy synchronously. The memory stays
+     * unmarked. */
     if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    if (is_private || !mark(drv, addr))
-        context_is_marked = mark_context(drv);
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(CU_STREAM_LEGACY), mpi_errno);
-    MPII_GPUDT_COUNT(memops_waits, 1);
-    if (context_is_marked)
-        MPL_atomic_release_store_int(&engine->sync_memops, 1);
+    if (is_private || !mark(drv, addr)) {
+        context_state = mark_context(drv) ? MPII_GPUDT_MEMOPS__MARKED : MPII_GPUDT_MEMOPS__REFUSED;
+        if (context_state == MPL_atomic_relaxed_load_int(&engine->sync_memops))
+            goto fn_exit;
+    }
+    mpi_errno = idle_wait(engine);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (context_state)
+        MPL_atomic_release_store_int(&engine->sync_memops, context_state);
 
   fn_exit:
     MPL_atomic_fetch_sub_int(&nmarking, 1);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Wait until the default stream of the current context is idle, but not for long. */
+static int idle_wait(MPII_Gpudt_engine_t * engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int was_busy = MPL_atomic_relaxed_load_int(&engine->memops_busy);
+    double limit = MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT * 1e-6 / (was_busy ? BUSY_SHARE : 1);
+    double seconds = 0;
+    MPL_time_t start, now;
+    CUresult res;
+
+    MPII_GPUDT_COUNT(memops_waits, 1);
+    MPL_wtime(&start);
+    while ((res = engine->drv->cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY &&
+           seconds < limit) {
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+    }
+    if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
+        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuStreamQuery", __func__, __LINE__);
+        goto fn_fail;
+    }
+    if (res == CUDA_ERROR_NOT_READY)
+        MPII_GPUDT_COUNT(memops_unfinished, 1);
+    MPL_atomic_relaxed_store_int(&engine->memops_busy, res == CUDA_ERROR_NOT_READY);
+
+  fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -103,7 +162,8 @@ static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr)
                                       (CUdeviceptr) addr) == CUDA_SUCCESS;
 }
 
-/* False: the driver is too old. Then each transfer waits. */
+/* False: the driver is too old. Then calls of the program that come later are for the program to
+ * order. */
 static bool mark_context(const MPII_Gpudt_driver_t * drv)
 {
     unsigned flags;

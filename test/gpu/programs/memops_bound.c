@@ -1,0 +1,124 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI does not wait for what runs in the program's streams when it sees memory for the first time: a
+ * stream that goes on only after MPI_Sendrecv into new memory, or MPI_Pack from it, has returned is no
+ * deadlock, and costs little time. Where the driver does not mark memory, it is not asked again and
+ * again whether the default stream is idle. */
+
+#include "gpu.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define N (1 << 20)
+#define NEW 20                  /* buffers */
+
+static int may_go_on;
+static char *host;
+
+static void CUDA_CB stream_hold(void *unused)
+{
+    (void) unused;
+    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+/* Both of the ways that memory comes to MPI. */
+static void use(const struct mem *mem)
+{
+    int position = 0;
+
+    CHECK_MPI(MPI_Sendrecv(host, N, MPI_BYTE, 0, 0, mem->addr, N, MPI_BYTE, 0, 0, MPI_COMM_SELF,
+                           MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Pack(mem->addr, N, MPI_BYTE, host, N, &position, MPI_COMM_SELF));
+}
+
+/* The stream is one that the default stream waits for. */
+static void held_stream_check(enum mem_kind kind)
+{
+    struct mem fresh[NEW];
+    CUstream stream;
+    double begin, seconds;
+    unsigned long long unfinished = report_variable("gpudt_memops_unfinished");
+
+    for (int i = 0; i < NEW; i++)
+        mem_alloc(&fresh[i], kind, N);
+    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
+    __atomic_store_n(&may_go_on, 0, __ATOMIC_RELEASE);
+    CU(LaunchHostFunc(stream, stream_hold, NULL));
+    use(&fresh[0]);
+    begin = MPI_Wtime();
+    for (int i = 1; i < NEW; i++)
+        use(&fresh[i]);
+    seconds = MPI_Wtime() - begin;
+    gpu_quiet(1);
+    CHECK(gpu.StreamQuery(stream) == CUDA_ERROR_NOT_READY);
+    gpu_quiet(0);
+    unfinished = report_variable("gpudt_memops_unfinished") - unfinished;
+    CHECK(kind == MEM__DEVICE ? unfinished == NEW : unfinished <= 1);
+    if (seconds > 1)
+        report_fail("%d new %s buffers took %.3f s beside a stream that does not go on", NEW,
+                    mem_name(kind), seconds);
+    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
+    CU(StreamSynchronize(stream));
+    CU(StreamDestroy(stream));
+    for (int i = 0; i < NEW; i++)
+        mem_free(&fresh[i]);
+}
+
+/* The driver refuses marks of memory, then of contexts too. */
+static void refused_check(const char *what)
+{
+    unsigned long long before;
+    struct mem mem;
+    long refused;
+
+    mem_alloc(&mem, MEM__DEVICE, N);
+    before = report_variable("gpudt_memops_waits");
+    gpu.emu_fail_set(what, 1, CUDA_ERROR_NOT_SUPPORTED, 0);
+    for (int i = 0; i < 10; i++)
+        use(&mem);
+    refused = gpu.emu_failed_count();
+    gpu.emu_fail_set(NULL, 0, 0, 0);
+    CHECK(refused > 0);
+    if (report_variable("gpudt_memops_waits") - before > 1)
+        report_fail("%llu waits for 20 messages where %s is refused",
+                    report_variable("gpudt_memops_waits") - before, what);
+    mem_free(&mem);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    struct mem known;
+
+    report_time_limit(60);
+    MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+    host = malloc(N);
+    memset(host, 1, N);
+    if (argc > 1) {
+        refused_check(argv[1]);
+    } else {
+        /* Kernels are loaded, and all memory is made, before the stream is held */
+        mem_alloc(&known, MEM__DEVICE, N);
+        use(&known);
+        held_stream_check(MEM__DEVICE);
+        held_stream_check(MEM__POOL);
+        mem_free(&known);
+    }
+    free(host);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return report_done();
+}
