@@ -3,11 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One of two processes ends in the middle of a message: the other one gets an error. To be run with
+/* A process ends in the middle of a message: the one at the other end gets an error. To be run with
  * mpiexec -disable-auto-cleanup and MPIR_CVAR_ENABLE_FT=1; mpiexec then reports the dead process,
- * so the survivor's words are what counts.
+ * so the survivors' words are what counts.
  *
- *     peer_dies send|recv      what the survivor was doing */
+ *     peer_dies send|recv      two processes: what the survivor was doing
+ *     peer_dies others         three: the survivor was receiving, and then receives from the third one. Of
+ *                              its memory, what the dead process had a right to write to is replaced */
 
 #include "report.h"
 #include "side.h"
@@ -17,9 +19,41 @@
 
 #define N 4000000               /* ints */
 
+static int rank;
+
+/* A long message from process 2 to process 0. */
+static void from_third(unsigned seed)
+{
+    struct side s;
+
+    side_make(&s, MEM__DEVICE, MPI_INT, N, 0);
+    if (rank == 2) {
+        side_fill(&s, seed);
+        CHECK_MPI(MPI_Send(s.buf, N, MPI_INT, 0, 2, MPI_COMM_WORLD));
+    } else if (rank == 0) {
+        side_clear(&s, seed);
+        CHECK_MPI(MPI_Recv(s.buf, N, MPI_INT, 2, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        side_check(&s, "a buffer received from the third process", seed, s.size);
+    }
+    side_free(&s);
+}
+
+static void others_go_on(void)
+{
+    unsigned long long pinned = report_variable("gpudt_pinned_bytes");
+
+    if (rank == 0)
+        CHECK(report_variable("gpudt_renewed_pieces") > 0);
+    for (int i = 0; i < 5; i++)
+        from_third(10 + i);
+    CHECK(report_variable("gpudt_heap_chunks") == 0);
+    if (rank == 2)
+        CHECK(report_variable("gpudt_pinned_bytes") <= 2 * pinned);
+}
+
 int main(int argc, char **argv)
 {
-    int rank, flag = 0, err, class, is_sender;
+    int flag = 0, err, class, is_sender, is_alone, provided;
     MPI_Request request;
     struct side s;
 
@@ -27,22 +61,34 @@ int main(int argc, char **argv)
         return 2;
     report_time_limit(60);
     MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
+    is_alone = strcmp(argv[1], "others") != 0;
+    if (!is_alone)
+        from_third(2);
     is_sender = (rank == 0) == (strcmp(argv[1], "send") == 0);
     side_make(&s, MEM__DEVICE, MPI_INT, N, 0);
     side_fill(&s, 1);
     MPI_Barrier(MPI_COMM_WORLD);
 
+    if (rank == 2) {
+        others_go_on();
+        _exit(report_done());
+    }
     if (is_sender)
         MPI_Isend(s.buf, N, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD, &request);
     else
         MPI_Irecv(s.buf, N, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD, &request);
     if (rank == 1) {
+        unsigned long long packs = report_variable("gpudt_packs");
         for (int i = 0; i < 200 && !flag; i++)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        /* It has been granted memory, and its GPU is at work */
+        while (!is_alone && !flag && report_variable("gpudt_packs") == packs)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         CHECK(!flag);
         _exit(report_failures ? 3 : 0);
@@ -54,5 +100,7 @@ int main(int argc, char **argv)
         if (class != MPIX_ERR_PROC_FAILED)
             report_fail("error class %d: %s", class, report_mpi_text(err));
     }
+    if (!is_alone)
+        others_go_on();
     _exit(report_done());
 }
