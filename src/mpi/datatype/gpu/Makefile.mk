@@ -24,6 +24,7 @@ noinst_HEADERS +=                            \
     src/mpi/datatype/gpu/gpudt_raw.h         \
     src/mpi/datatype/gpu/gpudt_record.h      \
     src/mpi/datatype/gpu/gpudt_serialize.h   \
+    src/mpi/datatype/gpu/gpudt_shared.h      \
     src/mpi/datatype/gpu/gpudt_topo.h        \
     src/mpi/datatype/gpu/gpudt_topo_impl.h   \
     src/mpi/datatype/gpu/gpudt_tuning.h      \
@@ -65,6 +66,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_serialize_array.c \
     src/mpi/datatype/gpu/gpudt_serialize_list.c  \
     src/mpi/datatype/gpu/gpudt_serialize_loop.c  \
+    src/mpi/datatype/gpu/gpudt_shared.c          \
     src/mpi/datatype/gpu/gpudt_side.c            \
     src/mpi/datatype/gpu/gpudt_upload.c          \
     src/mpi/datatype/gpu/gpudt_vars.c

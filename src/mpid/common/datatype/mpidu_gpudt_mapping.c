@@ -97,13 +97,63 @@ static int piece_version(const struct MPIDU_gpudt_mapping *map, int i)
     return MPL_atomic_acquire_load_int(&head_of(map)->version[i]);
 }
 
+/* Tell which GPUs this process uses, and learn which of them others use. */
+static void own_compare(struct MPIDU_gpudt_mapping *map, const uint64_t * names, int n)
+{
+    struct MPIDU_gpudt_pool_head *head = head_of(map);
+    int told = MPL_atomic_relaxed_load_int(&head->ngpus);
+    int nshared = MPL_atomic_acquire_load_int(&head->nshared);
+
+    if (unlikely(told < n)) {
+        for (int i = told; i < n; i++)
+            head->gpu[i] = names[i];
+        MPL_atomic_release_store_int(&head->ngpus, n);
+    }
+    for (int i = 0; unlikely(nshared != map->ncompared) && i < n; i++) {
+        if (MPL_atomic_relaxed_load_int(&head->is_shared[i]))
+            MPIR_Gpudt_shared_note(names[i]);
+    }
+    map->ncompared = nshared;
+}
+
+/* Find the GPUs that the process of a pool uses as well, and tell it. */
+static void other_compare(struct MPIDU_gpudt_mapping *map, const uint64_t * names, int n)
+{
+    struct MPIDU_gpudt_pool_head *head = head_of(map);
+    int there = MPL_MIN(MPL_atomic_acquire_load_int(&head->ngpus), MPIR_GPUDT_MAX_NAMES);
+
+    if (likely(n + there == map->ncompared))
+        return;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < there; j++) {
+            if (head->gpu[j] != names[i])
+                continue;
+            MPIR_Gpudt_shared_note(names[i]);
+            MPL_atomic_relaxed_store_int(&head->is_shared[j], 1);
+            MPL_atomic_fetch_add_int(&head->nshared, 1);
+        }
+    }
+    map->ncompared = n + there;
+}
+
+static void gpus_compare(struct MPIDU_gpudt_mapping *map)
+{
+    const uint64_t *names;
+    int n = MPIR_Gpudt_shared_names(&names);
+
+    if (map->is_own)
+        own_compare(map, names, n);
+    else
+        other_compare(map, names, n);
+}
+
 void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const void *gpu_addr)
 {
     struct MPIDU_gpudt_piece *piece = &map->pieces[i];
     int version = piece_version(map, i), epoch;
 
+    gpus_compare(map);
     epoch = MPIR_Gpudt_host_epoch(++nuses % LOOK_EVERY == 0);
-
     if (likely(piece->epoch == epoch && piece->version == version))
         return;
 

@@ -13,6 +13,7 @@
 #include "mpidimpl.h"
 #include "mpidu_gpudt_staging.h"
 #include "gpudt_host.h"
+#include "gpudt_shared.h"
 
 #define MPIDU_GPUDT_NREGIONS 3
 #define MPIDU_GPUDT_MAX_PIECES 8192     /* of a pool */
@@ -32,6 +33,10 @@ struct MPIDU_gpudt_pool_head {
     uint64_t token;             /* as in the pool's name */
     struct MPIDU_gpudt_region region[MPIDU_GPUDT_NREGIONS];
     MPL_atomic_int_t version[MPIDU_GPUDT_MAX_PIECES];   /* times that the piece got new memory */
+    MPL_atomic_int_t ngpus;
+    uint64_t gpu[MPIR_GPUDT_MAX_NAMES]; /* names of those that the pool's process uses */
+    MPL_atomic_int_t is_shared[MPIR_GPUDT_MAX_NAMES];   /* by one that maps the pool */
+    MPL_atomic_int_t nshared;   /* times that one of these was set */
 };
 
 struct MPIDU_gpudt_piece {
@@ -52,6 +57,8 @@ struct MPIDU_gpudt_mapping {
     size_t sz;
     struct MPIDU_gpudt_region region[MPIDU_GPUDT_NREGIONS];
     struct MPIDU_gpudt_piece *pieces;   /* of the regions in order */
+    int ncompared;              /* own pool: nshared when last looked at; else number of GPUs here and
+                                 * there that were compared */
 };
 
 /* Make this process's pool. A file that cannot be had costs only that others cannot map it.

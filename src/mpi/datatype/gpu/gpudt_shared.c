@@ -1,0 +1,104 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* See gpudt_shared.h. Must not know transfers, nor how processes tell each other. */
+
+#include "gpudt_internal.h"
+#include "gpudt_shared.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_SHARED_GPU
+      category    : GPUDT
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        Whether kernels of other processes take turns with ours on a GPU, so that copies by the
+        driver are better where they apply.
+        auto - If another process of the node is found to use the GPU, without MPS
+        yes  - Always
+        no   - Never
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older headers lack */
+#define ATTRIBUTE_MPS_ENABLED ((CUdevice_attribute) 133)
+
+/* The names, guarded by the lock of the list of engines when they are added; readers see a count
+ * only after the name that it counts. */
+static uint64_t names[MPIR_GPUDT_MAX_NAMES];
+static MPL_atomic_int_t is_shared[MPIR_GPUDT_MAX_NAMES];
+static MPL_atomic_int_t nnames = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
+/* A device's name; 0: it has none, or its processes do not take turns. */
+static uint64_t name_of(const MPII_Gpudt_driver_t * drv, int ordinal)
+{
+    CUdevice device;
+    CUuuid uuid;
+    int has_mps = 0;
+    uint64_t half[2];
+
+    if (drv->cuDeviceGetUuid == NULL || drv->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
+        drv->cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS)
+        return 0;
+    /* A driver that does not know this one has MPS count as taking turns */
+    if (drv->cuDeviceGetAttribute(&has_mps, ATTRIBUTE_MPS_ENABLED, device) ==
+        CUDA_SUCCESS && has_mps)
+        return 0;
+    memcpy(half, uuid.bytes, sizeof(half));
+    return half[0] ^ half[1] ? half[0] ^ half[1] : 1;
+}
+
+int MPII_Gpudt_shared_add(const MPII_Gpudt_driver_t * drv, int ordinal)
+{
+    uint64_t name = name_of(drv, ordinal);
+    int n = MPL_atomic_relaxed_load_int(&nnames);
+
+    if (name == 0)
+        return -1;
+    for (int i = 0; i < n; i++) {
+        if (names[i] == name)
+            return i;
+    }
+    if (n == MPIR_GPUDT_MAX_NAMES)
+        return -1;
+    names[n] = name;
+    MPL_atomic_release_store_int(&nnames, n + 1);
+    return n;
+}
+
+bool MPII_Gpudt_is_shared(int index)
+{
+    switch (MPIR_CVAR_GPUDT_SHARED_GPU) {
+        case MPIR_CVAR_GPUDT_SHARED_GPU_yes:
+            return true;
+        case MPIR_CVAR_GPUDT_SHARED_GPU_no:
+            return false;
+        default:
+            return index >= 0 && MPL_atomic_relaxed_load_int(&is_shared[index]);
+    }
+}
+
+int MPIR_Gpudt_shared_names(const uint64_t ** all)
+{
+    *all = names;
+    return MPL_atomic_acquire_load_int(&nnames);
+}
+
+void MPIR_Gpudt_shared_note(uint64_t name)
+{
+    int n = MPL_atomic_acquire_load_int(&nnames);
+
+    for (int i = 0; i < n; i++) {
+        if (names[i] == name)
+            MPL_atomic_relaxed_store_int(&is_shared[i], 1);
+    }
+}

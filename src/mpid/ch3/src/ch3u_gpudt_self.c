@@ -1,0 +1,207 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Messages of a process to itself with a buffer on a GPU. The copy is started when send and receive
+ * have met, and the progress engine completes both requests when it is through, so that many of them
+ * are under way at a time.
+ *
+ * Between two noncontiguous buffers a short message goes through a chunk of pinned memory, as one from
+ * another process does: its packing and its unpacking then join the batches of all other messages. */
+
+#include "mpidi_gpudt_msg.h"
+
+/* Bytes up to which the way through pinned memory beats two kernels of its own. */
+#define BY_CHUNK_MAX (64 * 1024)
+
+struct self_copy {
+    struct self_copy *next, *prev;
+    MPIR_Request *sreq, *rreq;
+    MPIR_Gpudt_buffer *to;      /* where the chunk is to be unpacked; NULL: it is, or there is none */
+    MPIDU_gpudt_chunk_t *chunk;
+    intptr_t sz;
+    MPIR_Gpudt_op *op;          /* under way; NULL: none */
+    int mpi_errno;
+};
+
+static struct self_copy *copies = NULL;
+
+static bool is_noncontig(MPI_Datatype datatype)
+{
+    int is_contig;
+
+    MPIR_Datatype_is_contig(datatype, &is_contig);
+    return !is_contig;
+}
+
+/* Start to pack into a chunk, if that is the way; copy->chunk is NULL afterwards if it is not. */
+static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount, MPI_Datatype sdt,
+                       void *rbuf, MPI_Aint rcount, MPI_Datatype rdt)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_buffer *from = NULL;
+
+    if (copy->sz > BY_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
+        goto fn_exit;
+    mpi_errno = MPIR_Gpudt_buffer_make(sbuf, scount, sdt, &from);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Gpudt_buffer_make(rbuf, rcount, rdt, &copy->to);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (from == NULL || copy->to == NULL)
+        goto fn_exit;
+    MPIDU_gpudt_chunk_get(copy->sz, MPIR_Gpudt_buffer_addr(from), false, &copy->chunk);
+    if (copy->chunk)
+        mpi_errno = MPIR_Gpudt_buffer_move(from, 0, copy->sz, copy->chunk->mem, false, &copy->op);
+
+  fn_exit:
+    MPIR_Gpudt_buffer_free(from);
+    if (copy->chunk == NULL) {
+        MPIR_Gpudt_buffer_free(copy->to);
+        copy->to = NULL;
+    }
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Go on as far as possible without waiting. Returns whether the copy is through. */
+static bool copy_run(struct self_copy *copy)
+{
+    int is_done = true;
+
+    if (copy->op) {
+        copy->mpi_errno = MPIR_Gpudt_test(copy->op, &is_done);
+        if (copy->mpi_errno == MPI_SUCCESS && !is_done)
+            return false;
+        copy->op = NULL;
+    }
+    if (copy->mpi_errno == MPI_SUCCESS && copy->to) {
+        copy->mpi_errno = MPIR_Gpudt_buffer_move(copy->to, 0, copy->sz, copy->chunk->mem, true,
+                                                 &copy->op);
+        MPIR_Gpudt_buffer_free(copy->to);
+        copy->to = NULL;
+    }
+    return copy->op == NULL;
+}
+
+static void copy_clear(struct self_copy *copy)
+{
+    MPIR_Gpudt_free(copy->op);
+    MPIR_Gpudt_buffer_free(copy->to);
+    if (copy->chunk)
+        MPIDU_gpudt_chunk_put(copy->chunk);
+    MPL_free(copy);
+}
+
+/* The receive keeps the error of a truncation, if it has one. */
+static void errors_set(const struct self_copy *copy)
+{
+    if (copy->mpi_errno) {
+        copy->sreq->status.MPI_ERROR = copy->mpi_errno;
+        copy->rreq->status.MPI_ERROR = copy->mpi_errno;
+    }
+}
+
+/* Have the requests stay incomplete until MPIDI_Gpudt_self_advance has completed them once more. */
+static void copy_list(struct self_copy *copy)
+{
+    int was_incomplete;
+
+    MPIDI_CH3U_Request_increment_cc(copy->sreq, &was_incomplete);
+    MPIDI_CH3U_Request_increment_cc(copy->rreq, &was_incomplete);
+    DL_APPEND(copies, copy);
+    MPIDI_Gpudt_wake();
+}
+
+/* Start a copy of sz bytes.
+ *   handled  (OUT)  false: both buffers are host memory */
+static int copy_start(const struct self_copy *what, const void *sbuf, MPI_Aint scount,
+                      MPI_Datatype sdt, void *rbuf, MPI_Aint rcount, MPI_Datatype rdt,
+                      bool * handled)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct self_copy *copy;
+
+    *handled = true;
+    copy = MPL_malloc(sizeof(*copy), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!copy, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
+    *copy = *what;
+    mpi_errno = chunk_begin(copy, sbuf, scount, sdt, rbuf, rcount, rdt);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (copy->chunk == NULL)
+        mpi_errno = MPIR_Gpudt_ilocalcopy(sbuf, scount, sdt, rbuf, rcount, rdt, copy->sz,
+                                          &copy->op, handled);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*handled && !copy_run(copy)) {
+        copy_list(copy);
+        goto fn_exit;
+    }
+    mpi_errno = copy->mpi_errno;
+    copy_clear(copy);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (copy)
+        copy_clear(copy);
+    goto fn_exit;
+}
+
+void MPIDI_Gpudt_self_copy(MPIR_Request * sreq, const void *sbuf, MPI_Aint scount,
+                           MPI_Datatype sdt, MPIR_Request * rreq, void *rbuf, MPI_Aint rcount,
+                           MPI_Datatype rdt, intptr_t * sz)
+{
+    struct self_copy copy = {.sreq = sreq,.rreq = rreq };
+    MPI_Aint ssize, rsize;
+    intptr_t room;
+    bool handled = false;
+
+    MPIR_Datatype_get_size_macro(sdt, ssize);
+    MPIR_Datatype_get_size_macro(rdt, rsize);
+    room = rcount * rsize;
+    copy.sz = MPL_MIN(scount * ssize, room);
+    sreq->status.MPI_ERROR = rreq->status.MPI_ERROR = MPI_SUCCESS;
+    if (MPIR_Gpudt_is_present() && copy.sz > 0)
+        copy.mpi_errno = copy_start(&copy, sbuf, scount, sdt, rbuf, rcount, rdt, &handled);
+
+    if (!handled) {
+        MPIDI_CH3U_Buffer_copy(sbuf, scount, sdt, &sreq->status.MPI_ERROR, rbuf, rcount, rdt, sz,
+                               &rreq->status.MPI_ERROR);
+    } else {
+        *sz = copy.mpi_errno ? 0 : copy.sz;
+        if (scount * ssize > room)
+            rreq->status.MPI_ERROR =
+                MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                     MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d",
+                                     (int) (scount * ssize), (int) room);
+        errors_set(&copy);
+    }
+}
+
+bool MPIDI_Gpudt_self_advance(bool * has_ended)
+{
+    struct self_copy *copy, *next;
+
+    DL_FOREACH_SAFE(copies, copy, next) {
+        if (copy_run(copy)) {
+            DL_DELETE(copies, copy);
+            errors_set(copy);
+            MPID_Request_complete(copy->sreq);
+            MPID_Request_complete(copy->rreq);
+            copy_clear(copy);
+            *has_ended = true;
+        }
+    }
+    return copies != NULL;
+}
+
+void MPIDI_Gpudt_self_end(void)
+{
+    struct self_copy *copy, *next;
+
+    DL_FOREACH_SAFE(copies, copy, next) {
+        DL_DELETE(copies, copy);
+        copy_clear(copy);
+    }
+}
