@@ -25,19 +25,8 @@ static inline int MPIDI_Gpudt_poll_time(int ms)
 /* Before a poll that did not wait is repeated: let others have the processor and the lock. */
 void MPIDI_Gpudt_poll_pause(void);
 
-/* Whether a message's buffer may be on a GPU; costs one query of its address, and none while the
- * process has no GPU.
- *   buf, count, datatype  (IN)  as the program gave them */
-static inline bool MPIDI_Gpudt_is_gpu(const void *buf, MPI_Aint count, MPI_Datatype datatype)
-{
-    const void *gpu_addr;
-
-    return unlikely(MPIR_Gpudt_is_present()) &&
-        MPIR_Gpudt_has_part(buf, count, datatype, &gpu_addr);
-}
-
-/* Whether a request is a send, or a receive, of a message whose buffer was found to be host memory when it
- * started: those with one on a GPU do not come to the code for host messages. */
+/* Whether a request is a send, or a receive, of a message whose buffer was found to be host
+ * memory when it started: those with one on a GPU do not come to the code for host messages. */
 static inline bool MPIDI_Gpudt_is_host_send(const MPIR_Request * sreq)
 {
     int type = MPIDI_Request_get_type(sreq);
@@ -47,20 +36,26 @@ static inline bool MPIDI_Gpudt_is_host_send(const MPIR_Request * sreq)
 
 static inline bool MPIDI_Gpudt_is_host_recv(const MPIR_Request * rreq)
 {
-    /* With fault tolerance a receiver does not ask the sender of a long message to change its way */
+    /* With fault tolerance a receiver does not ask a long message's sender to change its way */
     return rreq->kind == MPIR_REQUEST_KIND__RECV && !MPIR_CVAR_ENABLE_FT;
 }
 
 /* ---- sending (ch3u_gpudt_send.c) ---- */
 
-/* Start a send of more than 0 bytes for which MPIDI_Gpudt_is_gpu holds, to another process.
+/* Start a send to another process, if its buffer is on a GPU; MPIDI_Gpudt_takes_send asks first
+ * whether there can be one.
  *   buf, ..., context_offset, vc  (IN)   as for MPID_Isend
  *   type                          (IN)   MPIDI_REQUEST_TYPE_SEND, _RSEND or _SSEND
  *   request                       (OUT)  as for MPID_Isend; NULL on failure, when nothing was
- *                                        sent */
-int MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                      MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
-                      MPIR_Request ** request);
+ *                                        sent
+ *   mpi_errno_ptr                 (OUT)  the error; untouched where false is returned
+ * Returns whether it is on a GPU, which costs one query of its address. */
+bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                       MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
+                       MPIR_Request ** request, int *mpi_errno_ptr);
+
+#define MPIDI_Gpudt_takes_send(...)     \
+    (unlikely(MPIR_Gpudt_is_present()) && MPIDI_Gpudt_isend(__VA_ARGS__))
 
 /* Copy for a message from a process to itself, if a GPU has part in it.
  *   sbuf ... rdt   (IN)   as for MPIDI_CH3U_Buffer_copy
@@ -73,43 +68,51 @@ bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, 
 
 /* ---- receiving (ch3u_gpudt_recv.c) ---- */
 
-/* Whether a message whose data arrives for a matched request is for MPIDI_Gpudt_receive_eager. The data
- * of a rendezvous is not: whose it is was seen before. */
-static inline bool MPIDI_Gpudt_takes_eager(const MPIR_Request * rreq)
+/* What MPIDI_CH3U_Receive_data_found does, if the request's buffer is on a GPU.
+ *   rreq, data, buflen, complete         as there
+ *   mpi_errno_ptr                 (OUT)  its error; untouched where false is returned
+ * Returns whether it is. */
+bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
+                               int *complete, int *mpi_errno_ptr);
+
+/* The same; asks first whether there can be such a buffer. The data of a rendezvous is not for
+ * this: whose it is was seen before. */
+static inline bool MPIDI_Gpudt_takes_eager(MPIR_Request * rreq, const void *data,
+                                           intptr_t * buflen, int *complete, int *mpi_errno_ptr)
 {
-    return rreq->kind == MPIR_REQUEST_KIND__RECV &&
+    return unlikely(MPIR_Gpudt_is_present()) && rreq->kind == MPIR_REQUEST_KIND__RECV &&
         MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_RNDV_MSG &&
-        MPIDI_Gpudt_is_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype);
+        MPIDI_Gpudt_receive_eager(rreq, data, buflen, complete, mpi_errno_ptr);
 }
 
-/* The same contract as MPIDI_CH3U_Receive_data_found. */
-int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
-                              int *complete);
-
-/* Unpack an unexpected message that has arrived completely, if its buffer is on a GPU. The request
- * may be incomplete, again, until the GPU is done; rreq->dev.tmpbuf is not needed for that. Failures
- * are reported in its status.
+/* Unpack an unexpected message that has arrived completely, if its buffer is on a GPU. The
+ * request may be incomplete, again, until the GPU is done; rreq->dev.tmpbuf is not needed for
+ * that. Failures are reported in its status.
  *   unpack_sz  (IN)  bytes of rreq->dev.tmpbuf to unpack, more than 0
  * Returns whether it was on a GPU. */
 bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz);
 
-/* Whether a rendezvous message for a matched request is for MPIDI_Gpudt_recv_rndv: one of the two
- * buffers is on a GPU.
+/* Start to receive a rendezvous message.
+ *   is_if_gpu      (IN)   only if the request's buffer is on a GPU
+ *   mpi_errno_ptr  (OUT)  the error; untouched where false is returned
+ * Returns whether it was done. */
+bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
+                           int *mpi_errno_ptr);
+
+/* The same if one of the two buffers is on a GPU.
  *   may_ask  (IN)  whether the sender is prepared to hear that only the receiver's is */
-static inline bool MPIDI_Gpudt_takes_rndv(const MPIR_Request * rreq, bool may_ask)
+static inline bool MPIDI_Gpudt_takes_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool may_ask,
+                                          int *mpi_errno_ptr)
 {
-    return unlikely(rreq->dev.gpudt_vc) || (may_ask &&
-                                            MPIDI_Gpudt_is_gpu(rreq->dev.user_buf,
-                                                               rreq->dev.user_count,
-                                                               rreq->dev.datatype));
+    bool is_from_gpu = rreq->dev.gpudt_vc != NULL;
+
+    return unlikely(is_from_gpu || (may_ask && MPIR_Gpudt_is_present())) &&
+        MPIDI_Gpudt_recv_rndv(vc, rreq, !is_from_gpu, mpi_errno_ptr);
 }
 
-/* Start to receive a rendezvous message. */
-int MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq);
-
-/* A request for a message that nobody will receive, as its communicator has been revoked: what comes
- * is thrown away, and a sender that waits ends with that error. Freed when all has come. NULL: out of
- * memory. */
+/* A request for a message that nobody will receive, as its communicator has been revoked: what
+ * comes is thrown away, and a sender that waits ends with that error. Freed when all has come.
+ * NULL: out of memory. */
 MPIR_Request *MPIDI_Gpudt_receive_nothing(void);
 
 /* The same for a message that has come, or begun to.
@@ -117,6 +120,10 @@ MPIR_Request *MPIDI_Gpudt_receive_nothing(void);
 void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq);
 
 /* Packet handlers. */
+int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
+                          MPIR_Request ** rreqp);
+int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data,
+                               intptr_t * buflen, MPIR_Request ** rreqp);
 int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
                         MPIR_Request ** rreqp);
 int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
@@ -126,7 +133,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, int
 
 /* ---- both (ch3u_gpudt_msg.c) ---- */
 
-/* A request that has a message (req->dev.gpudt) is destroyed before the message is complete. */
+/* A request that has a message, or is from a GPU buffer (dev.gpudt, dev.gpudt_vc), is destroyed. */
 void MPIDI_Gpudt_request_destroyed(MPIR_Request * req);
 
 /* A connection has failed: end the messages that go over it with an error. */

@@ -26,6 +26,15 @@ enum MPIDI_Gpudt_part_e {
     MPIDI_GPUDT_PART__WIRE      /* sender: the channel is writing its data */
 };
 
+/* Who shares memory of the pool, and in which queue a message waits for it. */
+enum MPIDI_Gpudt_share_e {
+    MPIDI_GPUDT_SHARE__SHORT,   /* short sends */
+    MPIDI_GPUDT_SHARE__SEND,    /* long sends that pack into memory of their own */
+    MPIDI_GPUDT_SHARE__RECV,    /* receives that grant chunks */
+    MPIDI_GPUDT_SHARE__EAGER,   /* what has arrived: never waits */
+    MPIDI_GPUDT_NSHARES
+};
+
 /* A chunk of a message under way. */
 struct MPIDI_Gpudt_part {
     struct MPIDI_Gpudt_msg *msg;
@@ -37,6 +46,7 @@ struct MPIDI_Gpudt_part {
     MPIR_Gpudt_op *op;          /* while moving; NULL: done */
     int ticket;                 /* sender: the receiver's number of the chunk */
     bool is_shared;             /* sender: mem is in the receiver's pool */
+    bool is_pooled;             /* the chunk is memory of the pool */
 };
 
 /* A sender's right to send one chunk. */
@@ -46,12 +56,19 @@ struct MPIDI_Gpudt_ticket {
 };
 
 struct MPIDI_Gpudt_msg {
-    struct MPIDI_Gpudt_msg *next, *prev;
+    struct MPIDI_Gpudt_msg *next, *prev;        /* in the list of all */
+    struct MPIDI_Gpudt_msg *active_next, *active_prev;  /* of those that the hook looks at */
+    struct MPIDI_Gpudt_msg *wait_next, *wait_prev;      /* of those that wait for memory */
+    bool is_active;
+    bool is_waiting;
+    bool wants_memory;          /* found none when it advanced last */
+    enum MPIDI_Gpudt_share_e share;
     MPIR_Request *req;          /* NULL: completed or destroyed */
     MPIDI_VC_t *vc;
     void (*advance) (struct MPIDI_Gpudt_msg * msg);
     MPI_Request peer_id;        /* the request at the other end; sender: after the first grant */
-    const void *gpu_addr;       /* of the user's buffer, as MPIR_Gpudt_has_part gives it */
+    MPIR_Gpudt_buffer *buffer;  /* of the user; NULL: it is in host memory */
+    const void *gpu_addr;       /* of the buffer; NULL: not known, or in host memory */
     int64_t total;              /* bytes that this message moves */
     int64_t chunk_sz;
     int64_t started;            /* bytes in chunks that were started: packing, or unpacking */
@@ -63,23 +80,31 @@ struct MPIDI_Gpudt_msg {
     int arriving;               /* receiver: number of the part that is arriving */
     int64_t arriving_sz;        /* eager: bytes of the message that it will hold, wanted or not */
     int64_t arrived;            /* eager: bytes of the message that were read */
-    int nstarved;               /* times in a row that no memory was had, none being in use */
-    int nparts;
-    struct MPIDI_Gpudt_part part[MPIDI_GPUDT_MAX_PARTS];
     int ntickets;               /* sender */
-    struct MPIDI_Gpudt_ticket ticket[MPIDI_GPUDT_MAX_PARTS];
+    struct MPIDI_Gpudt_ticket *ticket;
+    int nparts;
+    struct MPIDI_Gpudt_part part[];
 };
 
 /* Make the state of a message and attach it to its request.
  *   req      (IN)   its user_buf, user_count and datatype are set
- *   advance  (IN)   does what can be done without waiting; is called until the message ends
- *   msg      (OUT)  listed */
-int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc,
+ *   buffer   (IN)   description of the user's buffer, which the message owns now, also on failure;
+ *                   NULL: it is in host memory
+ *   nparts   (IN)   chunks under way at a time, at most
+ *   advance  (IN)   does what can be done without waiting; is called while a part is moving or the
+ *                   message waits for memory, and by MPIDI_Gpudt_msg_advance
+ *   msg      (OUT)  gone when the message has ended */
+int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer * buffer,
+                         enum MPIDI_Gpudt_share_e share, int nparts,
                          void (*advance) (struct MPIDI_Gpudt_msg *),
                          struct MPIDI_Gpudt_msg **msg);
 
-/* Let a message advance now, unless it is being done, or call this after a change of its state. */
+/* Let a message advance now, or soon if another one is just being advanced. To be called after a
+ * change of its state; it may be gone afterwards. */
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
+
+/* Let a message advance now, from within the hook. */
+void MPIDI_Gpudt_msg_run(struct MPIDI_Gpudt_msg *msg);
 
 /* End a message whose parts are all idle or granted: complete its request with its error. */
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
@@ -96,12 +121,24 @@ void MPIDI_Gpudt_part_move(struct MPIDI_Gpudt_part *part, bool is_pack);
  * message. */
 struct MPIDI_Gpudt_part *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg);
 
-/* Get a chunk for a part. A message that has none yet waits a while for one that is given back,
- * since memory that is not from the pool is slow.
+/* Get a chunk for a part from the pool. Messages of one share get memory in the order in which
+ * they asked for it. Memory that is not from the pool is slow, and is the way out only where the
+ * pool has nothing in use, or where nothing has been given back for a second.
  *   sz       (IN)  bytes wanted
  *   is_only  (IN)  whether no other part of the message is in use
- * Returns false if there is none now; the progress engine will ask again. */
+ * Returns false if there is none now: the message will be advanced again when there may be. */
 bool MPIDI_Gpudt_part_fill(struct MPIDI_Gpudt_part *part, size_t sz, bool is_only);
+
+/* The same for data that has arrived: out of turn, and from anywhere.
+ * Returns false if there is no memory. */
+bool MPIDI_Gpudt_part_fill_now(struct MPIDI_Gpudt_part *part, size_t sz);
+
+/* Put a message into the queue of those that wait for memory, or take it out. */
+void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);
+
+/* Give memory to the messages that wait, in turn.
+ * Returns whether some still wait. */
+bool MPIDI_Gpudt_wait_serve(void);
 
 /* Give back what a part holds. */
 void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part);
@@ -109,13 +146,42 @@ void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part);
 /* Number of parts in a state. */
 int MPIDI_Gpudt_msg_parts(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_part_e state);
 
-/* Somebody's turn may come without a packet: have the progress engine look. */
-void MPIDI_Gpudt_set_busy(void);
-
 /* Whether the process at the other end of a connection is on this node and may share memory. */
 bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc);
 
 /* Send a packet. */
 int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz);
+
+/* Send a packet and behind it what a part has packed; the part is cleared when the channel is done
+ * with it. A failure is noted in the message.
+ *   pkt  (IN)  within a MPIDI_CH3_Pkt_t */
+void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz);
+
+/* Send the packet that a receive is matched with.
+ *   type     (IN)  of the packet
+ *   data_sz  (IN)  bytes of the message */
+int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t data_sz);
+
+/* Match such a packet with a receive, or put it into the queue of unexpected messages.
+ *   rreq        (OUT)  its request
+ *   is_matched  (OUT)  whether it is a receive of the program */
+int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
+                               MPIR_Request ** rreq, bool * is_matched);
+
+/* ---- short messages (ch3u_gpudt_short.c) ---- */
+
+/* Start a short send.
+ *   msg  (IN)  just made, with one part */
+int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz);
+
+/* A receive has been matched with a message that has come from a GPU buffer.
+ * Returns whether that is a short one, whose data is yet to come. */
+bool MPIDI_Gpudt_short_matched(const MPIDI_VC_t * vc, const MPIR_Request * rreq);
+
+/* The request of a message from a GPU buffer is destroyed, whether or not its data has come. */
+void MPIDI_Gpudt_short_unwanted(const MPIR_Request * rreq);
+
+/* End the short messages whose data would come over a connection that has failed. */
+void MPIDI_Gpudt_short_vc_failed(const MPIDI_VC_t * vc, int err);
 
 #endif /* MPIDI_GPUDT_MSG_H_INCLUDED */

@@ -29,6 +29,14 @@ typedef struct MPIDI_CH3_Pkt_gpudt_grant {
     int8_t n;                   /* chunks granted; or a MPIDI_GPUDT_GRANT__ value */
 } MPIDI_CH3_Pkt_gpudt_grant_t;
 
+/* Sender to receiver: the data of a short message, which is behind the packet. The envelope has the
+ * form of a request to send. */
+typedef struct MPIDI_CH3_Pkt_gpudt_eager_data {
+    MPIDI_CH3_Pkt_type_t type;
+    MPI_Request sender_req_id;
+    int is_failed;              /* there is no data, as the sender has failed */
+} MPIDI_CH3_Pkt_gpudt_eager_data_t;
+
 enum {
     MPIDI_GPUDT_DATA__FOLLOWS,  /* the data is behind the packet */
     MPIDI_GPUDT_DATA__SHARED,   /* the data is in the place that was granted */

@@ -24,22 +24,21 @@
  * a GPU does is asked for by the progress engine through a hook. Memory for a message does not
  * depend on its length.
  *
- * Either buffer, or both, may be on a GPU. A short message is sent eagerly, as from a packed
- * buffer, and an eager message for a GPU buffer passes through chunks on its way to it. */
+ * Either buffer, or both, may be on a GPU. A short message is sent eagerly (ch3u_gpudt_short.c),
+ * and an eager message for a GPU buffer passes through chunks on its way to it.
+ *
+ * The progress engine looks only at messages that a GPU works for and at those whose turn it is to
+ * get memory (ch3u_gpudt_part.c). All others wait for a packet, and cost nothing meanwhile. */
 
 #include "mpidi_gpudt_msg.h"
-#include "mpidi_pack_cut.h"
 #include "mpidu_yield.h"
 
+/* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
 
-/* Turns of the progress engine, of a microsecond or so each, that a message waits for memory of the
- * pool. Chunks are given back sooner, unless the processes that they were granted to are not in
- * MPI. */
-#define STARVED_MAX 1000
-
-static struct MPIDI_Gpudt_msg *msgs = NULL;
-static bool is_advancing = false;       /* the hook is at work */
+static struct MPIDI_Gpudt_msg *msgs = NULL;     /* all */
+static struct MPIDI_Gpudt_msg *actives = NULL;  /* those that a GPU may have done something for */
+static bool is_advancing = false;       /* some message is being advanced */
 static bool has_ended;          /* some request was completed */
 
 static int hook_id;
@@ -47,10 +46,68 @@ static bool has_hook = false;
 
 /* ---- the progress engine ---- */
 
+/* Have the progress engine look. */
+static void wake(void)
+{
+    if (!MPIDI_Gpudt_is_busy) {
+        MPIDI_Gpudt_is_busy = true;
+        MPIR_Progress_hook_activate(hook_id);
+        /* Another thread may be asleep in the progress engine */
+        MPIDI_CH3_Progress_signal_completion();
+    }
+}
+
+static void active_set(struct MPIDI_Gpudt_msg *msg, bool is_active)
+{
+    if (is_active && !msg->is_active)
+        DL_APPEND_NP(actives, msg, active_next, active_prev);
+    else if (!is_active && msg->is_active)
+        DL_DELETE_NP(actives, msg, active_next, active_prev);
+    msg->is_active = is_active;
+    if (is_active)
+        wake();
+}
+
 static void msg_free(struct MPIDI_Gpudt_msg *msg)
 {
+    active_set(msg, false);
+    MPIDI_Gpudt_wait_set(msg, false);
     DL_DELETE(msgs, msg);
+    MPIR_Gpudt_buffer_free(msg->buffer);
     MPL_free(msg);
+}
+
+/* After a change: put a message where it is found when its turn comes, or free it. Those that
+ * wait for the other end are in no list but that of all: they cost nothing until a packet comes. */
+static void msg_settle(struct MPIDI_Gpudt_msg *msg)
+{
+    if (msg->req == NULL && MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__WIRE) == 0) {
+        msg_free(msg);
+        return;
+    }
+    MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
+    active_set(msg, MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) > 0);
+    if (msg->is_waiting)
+        wake();
+}
+
+void MPIDI_Gpudt_msg_run(struct MPIDI_Gpudt_msg *msg)
+{
+    msg->wants_memory = false;
+    if (msg->req)
+        msg->advance(msg);
+    msg_settle(msg);
+}
+
+void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    if (is_advancing) {
+        active_set(msg, true);
+    } else {
+        is_advancing = true;
+        MPIDI_Gpudt_msg_run(msg);
+        is_advancing = false;
+    }
 }
 
 /* For MPIR_Progress_hook_register. */
@@ -63,20 +120,13 @@ static int hook(int *made_progress)
     is_advancing = true;
     has_ended = false;
 
-    /* Set again by what is found to be under way */
-    MPIDI_Gpudt_is_busy = false;
-    DL_FOREACH(msgs, msg) {
-        if (msg->req)
-            msg->advance(msg);
-        if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING))
-            MPIDI_Gpudt_is_busy = true;
-    }
-    DL_FOREACH_SAFE(msgs, msg, next) {
-        if (msg->req == NULL && MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__WIRE) == 0)
-            msg_free(msg);
-    }
-    if (msgs == NULL)
+    /* What is advanced may add messages to the list; it removes none but itself */
+    DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
+        MPIDI_Gpudt_msg_run(msg);
+    if (!MPIDI_Gpudt_wait_serve() && actives == NULL) {
+        MPIDI_Gpudt_is_busy = false;
         MPIR_Progress_hook_deactivate(hook_id);
+    }
 
     if (has_ended)
         *made_progress = TRUE;
@@ -109,18 +159,10 @@ void MPIDI_Gpudt_poll_pause(void)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
-void MPIDI_Gpudt_set_busy(void)
-{
-    if (!MPIDI_Gpudt_is_busy) {
-        MPIDI_Gpudt_is_busy = true;
-        /* Another thread may be asleep in the progress engine */
-        MPIDI_CH3_Progress_signal_completion();
-    }
-}
-
 /* ---- messages ---- */
 
-int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc,
+int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer * buffer,
+                         enum MPIDI_Gpudt_share_e share, int nparts,
                          void (*advance) (struct MPIDI_Gpudt_msg *),
                          struct MPIDI_Gpudt_msg **msg_ptr)
 {
@@ -135,35 +177,29 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc,
         MPIR_Add_finalize(hook_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
     }
 
-    msg = MPL_calloc(1, sizeof(*msg), MPL_MEM_BUFFER);
+    msg = MPL_calloc(1, sizeof(*msg) + nparts * (sizeof(msg->part[0]) + sizeof(msg->ticket[0])),
+                     MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
-    for (int i = 0; i < MPIDI_GPUDT_MAX_PARTS; i++)
+    for (int i = 0; i < nparts; i++)
         msg->part[i].msg = msg;
+    msg->nparts = nparts;
+    msg->ticket = (struct MPIDI_Gpudt_ticket *) (msg->part + nparts);
     msg->req = req;
     msg->vc = vc;
+    msg->share = share;
     msg->advance = advance;
-    MPIR_Gpudt_has_part(req->dev.user_buf, req->dev.user_count, req->dev.datatype, &msg->gpu_addr);
+    msg->buffer = buffer;
+    if (buffer)
+        msg->gpu_addr = MPIR_Gpudt_buffer_addr(buffer);
     req->dev.gpudt = msg;
-
-    if (msgs == NULL)
-        MPIR_Progress_hook_activate(hook_id);
     DL_APPEND(msgs, msg);
     *msg_ptr = msg;
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    MPIR_Gpudt_buffer_free(buffer);
     goto fn_exit;
-}
-
-void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
-{
-    if (!is_advancing) {
-        is_advancing = true;
-        msg->advance(msg);
-        is_advancing = false;
-    }
-    MPIDI_Gpudt_set_busy();
 }
 
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
@@ -203,12 +239,20 @@ void MPIDI_Gpudt_request_destroyed(MPIR_Request * req)
 {
     struct MPIDI_Gpudt_msg *msg = req->dev.gpudt;
 
+    if (req->dev.gpudt_vc)
+        MPIDI_Gpudt_short_unwanted(req);
+    if (msg == NULL)
+        return;
     for (int i = 0; i < msg->nparts; i++) {
         if (msg->part[i].state != MPIDI_GPUDT_PART__WIRE)
             MPIDI_Gpudt_part_clear(&msg->part[i]);
     }
     msg->req = NULL;
     req->dev.gpudt = NULL;
+    if (is_advancing)
+        active_set(msg, true);
+    else
+        msg_settle(msg);
 }
 
 void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
@@ -225,108 +269,10 @@ void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
                 if (msg->part[i].state == MPIDI_GPUDT_PART__GRANTED && MPIDI_Gpudt_may_share(vc))
                     MPIDU_gpudt_chunk_taint(msg->part[i].chunk);
             }
-            MPIDI_Gpudt_set_busy();
+            active_set(msg, true);
         }
     }
-}
-
-/* ---- parts ---- */
-
-void MPIDI_Gpudt_part_move(struct MPIDI_Gpudt_part *part, bool is_pack)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPIDI_Request *dev = &part->msg->req->dev;
-    MPI_Aint actual = 0;
-    bool handled;
-
-    part->op = NULL;
-    part->state = MPIDI_GPUDT_PART__MOVING;
-    if (part->len == 0)
-        return;
-    if (is_pack)
-        mpi_errno = MPIR_Gpudt_ipack(dev->user_buf, dev->user_count, dev->datatype, part->off,
-                                     part->mem, part->len, &actual, &part->op, &handled);
-    else
-        mpi_errno = MPIR_Gpudt_iunpack(part->mem, part->len, dev->user_buf, dev->user_count,
-                                       dev->datatype, part->off, &actual, &part->op, &handled);
-    if (!handled && part->msg->gpu_addr) {
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed", "**gpudt_freed %p",
-                      part->msg->gpu_addr);
-    } else if (!handled && is_pack) {
-        mpi_errno = MPIR_Typerep_pack(dev->user_buf, dev->user_count, dev->datatype, part->off,
-                                      part->mem, part->len, &actual);
-    } else if (!handled) {
-        mpi_errno = MPIR_Typerep_unpack(part->mem, part->len, dev->user_buf, dev->user_count,
-                                        dev->datatype, part->off, &actual);
-    }
-    if (mpi_errno) {
-        MPIDI_Gpudt_msg_fail(part->msg, mpi_errno);
-    } else if (actual != part->len) {
-        /* The CPU moves whole elements of the datatype only */
-        if (!is_pack)
-            MPIDI_CH3U_Unpack_cut(part->msg->req, part->off + actual, part->msg->total);
-        else if (actual == 0)
-            MPIDI_CH3U_Pack_cut(part->msg->req, part->off, part->mem, part->len);
-        else
-            part->len = actual;
-    }
-}
-
-/* Whether a part's bytes are there. */
-static bool part_is_moved(struct MPIDI_Gpudt_part *part)
-{
-    int mpi_errno, is_done = true;
-
-    if (part->op) {
-        mpi_errno = MPIR_Gpudt_test(part->op, &is_done);
-        if (mpi_errno) {
-            is_done = true;
-            MPIDI_Gpudt_msg_fail(part->msg, mpi_errno);
-        }
-        if (is_done)
-            part->op = NULL;
-    }
-    return is_done;
-}
-
-struct MPIDI_Gpudt_part *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg)
-{
-    struct MPIDI_Gpudt_part *first = NULL;
-
-    for (int i = 0; i < msg->nparts; i++) {
-        struct MPIDI_Gpudt_part *part = &msg->part[i];
-        if (part->state == MPIDI_GPUDT_PART__MOVING && (first == NULL || part->off < first->off))
-            first = part;
-    }
-    return first && part_is_moved(first) ? first : NULL;
-}
-
-bool MPIDI_Gpudt_part_fill(struct MPIDI_Gpudt_part *part, size_t sz, bool is_only)
-{
-    struct MPIDI_Gpudt_msg *msg = part->msg;
-
-    MPIDU_gpudt_chunk_get(sz, msg->gpu_addr, is_only && msg->nstarved >= STARVED_MAX,
-                          &part->chunk);
-    if (part->chunk) {
-        msg->nstarved = 0;
-        part->mem = part->chunk->mem;
-        return true;
-    }
-    if (is_only) {
-        msg->nstarved++;
-        MPIDI_Gpudt_is_busy = true;
-    }
-    return false;
-}
-
-void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part)
-{
-    MPIR_Gpudt_free(part->op);
-    part->op = NULL;
-    if (part->chunk)
-        MPIDU_gpudt_chunk_put(part->chunk);
-    part->chunk = NULL;
-    part->state = MPIDI_GPUDT_PART__IDLE;
+    MPIDI_Gpudt_short_vc_failed(vc, mpi_errno);
 }
 
 /* ---- the other end ---- */

@@ -84,46 +84,55 @@ static void moved_clear(struct MPIDI_Gpudt_msg *msg)
 
 /* ---- rendezvous ---- */
 
-int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
-                        intptr_t * buflen, MPIR_Request ** rreqp)
+int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
+                               MPIR_Request ** rreq_ptr, bool * is_matched)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPIDI_CH3_Pkt_rndv_req_to_send_t *rts = &pkt->rndv_req_to_send;
-    MPIDI_Message_match match = rts->match;
+    MPIDI_Message_match match = pkt->match;
     MPIR_Request *rreq;
     int found;
-
-    *buflen = 0;
-    *rreqp = NULL;
 
     MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&match, &found);
     MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
                          MPIDI_CH3U_Recvq_count_unexp());
 
-    rreq->status.MPI_SOURCE = rts->match.parts.rank;
-    rreq->status.MPI_TAG = rts->match.parts.tag;
-    MPIR_STATUS_SET_COUNT(rreq->status, rts->data_sz);
-    rreq->dev.sender_req_id = rts->sender_req_id;
-    rreq->dev.recv_data_sz = rts->data_sz;
-    MPIDI_Request_set_seqnum(rreq, rts->seqnum);
+    rreq->status.MPI_SOURCE = pkt->match.parts.rank;
+    rreq->status.MPI_TAG = pkt->match.parts.tag;
+    MPIR_STATUS_SET_COUNT(rreq->status, pkt->data_sz);
+    rreq->dev.sender_req_id = pkt->sender_req_id;
+    rreq->dev.recv_data_sz = pkt->data_sz;
+    MPIDI_Request_set_seqnum(rreq, pkt->seqnum);
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
     rreq->dev.gpudt_vc = vc;
-
-    if (found) {
-        mpi_errno = MPIDI_Gpudt_recv_rndv(vc, rreq);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    } else {
+    if (!found) {
         /* Somebody may be waiting in a probe */
         rreq->dev.OnDataAvail = NULL;
         MPIDI_CH3_Progress_signal_completion();
     }
+    *rreq_ptr = rreq;
+    *is_matched = found;
 
   fn_exit:
     MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
+                        intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq;
+    bool is_matched;
+
+    *buflen = 0;
+    *rreqp = NULL;
+    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->rndv_req_to_send, &rreq, &is_matched);
+    if (mpi_errno == MPI_SUCCESS && is_matched)
+        MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
+    return mpi_errno;
 }
 
 static int64_t chunk_sz_choose(int64_t total)
@@ -168,32 +177,45 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq)
+bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
+                           int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    int64_t total = room_check(rreq);
+    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_PARTS));
+    int64_t total;
     struct MPIDI_Gpudt_msg *msg;
+    MPIR_Gpudt_buffer *buffer;
 
     MPIR_FUNC_ENTER;
 
-    if (total == 0) {
-        mpi_errno = rndv_refuse(vc, rreq);
-        goto fn_exit;
+    if (rreq->dev.gpudt_vc && MPIDI_Gpudt_short_matched(vc, rreq)) {
+        *mpi_errno_ptr = MPI_SUCCESS;
+        return true;
     }
-    mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, rndv_advance, &msg);
-    if (mpi_errno) {
-        rreq->status.MPI_ERROR = mpi_errno;
+    mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
+                                       rreq->dev.datatype, &buffer);
+    if (mpi_errno == MPI_SUCCESS && buffer == NULL && is_if_gpu)
+        return false;
+    total = room_check(rreq);
+    if (mpi_errno == MPI_SUCCESS && total == 0)
+        MPIR_Gpudt_buffer_free(buffer);
+    else if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__RECV, depth,
+                                         rndv_advance, &msg);
+    if (mpi_errno || total == 0) {
+        if (mpi_errno)
+            rreq->status.MPI_ERROR = mpi_errno;
         mpi_errno = rndv_refuse(vc, rreq);
         goto fn_exit;
     }
     msg->total = total;
     msg->chunk_sz = chunk_sz_choose(total);
-    msg->nparts = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_PARTS));
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
     MPIR_FUNC_EXIT;
-    return mpi_errno;
+    *mpi_errno_ptr = mpi_errno;
+    return true;
 }
 
 /* Put the place of a part's chunk into a grant, if other processes can find it. */
@@ -367,7 +389,8 @@ void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
     nothing_wanted(rreq);
     if (vc) {
         /* A sender that cannot be told is gone */
-        MPIDI_Gpudt_recv_rndv(vc, rreq);
+        int mpi_errno ATTRIBUTE((unused));
+        MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
     } else if (type != MPIDI_REQUEST_EAGER_MSG) {
         MPID_Request_complete(rreq);
     } else if (!MPIR_Request_is_complete(rreq)) {
@@ -380,20 +403,23 @@ void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
 
 /* ---- eager ---- */
 
-int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
-                              int *complete)
+/* The same contract as MPIDI_CH3U_Receive_data_found. Where the buffer could not be described, for
+ * the reason given, the data is let come and dropped. */
+static int eager_begin(MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer, int buffer_errno,
+                       const void *data, intptr_t * buflen, int *complete)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg = NULL;
     struct MPIDI_Gpudt_part *part;
     int was_incomplete;
 
-    MPIR_FUNC_ENTER;
-
-    mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, eager_advance, &msg);
+    mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, buffer, MPIDI_GPUDT_SHARE__EAGER,
+                                     rreq->dev.recv_data_sz <= MPIDU_gpudt_chunk_max()?
+                                     1 : MPIDI_GPUDT_MAX_PARTS, eager_advance, &msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (buffer_errno)
+        MPIDI_Gpudt_msg_fail(msg, buffer_errno);
     msg->total = room_check(rreq);
-    msg->nparts = MPIDI_GPUDT_MAX_PARTS;
     part = &msg->part[0];
     mpi_errno = eager_arrived(NULL, rreq, complete);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -412,12 +438,29 @@ int MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * 
     }
 
   fn_exit:
-    MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
     if (msg)
         MPIDI_Gpudt_request_destroyed(rreq);
     goto fn_exit;
+}
+
+bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
+                               int *complete, int *mpi_errno_ptr)
+{
+    int mpi_errno;
+    MPIR_Gpudt_buffer *buffer;
+
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
+                                       rreq->dev.datatype, &buffer);
+    if (mpi_errno == MPI_SUCCESS && buffer == NULL)
+        return false;
+    *mpi_errno_ptr = eager_begin(rreq, buffer, mpi_errno, data, buflen, complete);
+
+    MPIR_FUNC_EXIT;
+    return true;
 }
 
 /* Wait for the part that was the first to move, and clear it. */
@@ -464,10 +507,8 @@ static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rre
     }
     part = part_find(msg);
     msg->arriving = part - msg->part;
-    MPIDU_gpudt_chunk_get(left, msg->gpu_addr, true, &part->chunk);
-    if (part->chunk == NULL)
+    if (!MPIDI_Gpudt_part_fill_now(part, left))
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**nomem", "**nomem %s", "GPU message");
-    part->mem = part->chunk->mem;
     part->state = MPIDI_GPUDT_PART__ARRIVING;
     msg->arriving_sz = MPL_MIN(left, (int64_t) part->chunk->sz);
     part->off = msg->arrived;
@@ -496,25 +537,32 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
 {
     int mpi_errno, complete;
     intptr_t buflen = rreq->dev.recv_data_sz;
-    MPI_Aint actual;
+    MPIR_Gpudt_buffer *buffer;
+    MPIR_Gpudt_op *op;
 
-    if (!MPIDI_Gpudt_is_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype))
+    if (!MPIR_Gpudt_is_present())
+        return false;
+    mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
+                                       rreq->dev.datatype, &buffer);
+    if (mpi_errno == MPI_SUCCESS && buffer == NULL)
         return false;
 
-    if (rreq->status.MPI_ERROR == MPI_SUCCESS && unpack_sz <= MPIDU_gpudt_chunk_max()) {
+    if (mpi_errno) {
+        /* Reported below */
+    } else if (rreq->status.MPI_ERROR == MPI_SUCCESS && unpack_sz <= MPIDU_gpudt_chunk_max()) {
         /* Where all had arrived before, the device's reference to the request is gone */
         bool was_complete = MPIR_Request_is_complete(rreq);
         if (was_complete)
             MPIR_Request_add_ref(rreq);
-        mpi_errno = MPIDI_Gpudt_receive_eager(rreq, rreq->dev.tmpbuf, &buflen, &complete);
+        mpi_errno = eager_begin(rreq, buffer, MPI_SUCCESS, rreq->dev.tmpbuf, &buflen, &complete);
         if (mpi_errno && was_complete)
             MPIR_Request_free(rreq);
     } else {
         /* The call may end with the error that it is too long, so the buffer has to be done, too */
-        mpi_errno = MPIR_Typerep_unpack(rreq->dev.tmpbuf, unpack_sz, rreq->dev.user_buf,
-                                        rreq->dev.user_count, rreq->dev.datatype, 0, &actual);
-        if (mpi_errno == MPI_SUCCESS && actual != unpack_sz)
-            MPIR_ERR_SET(mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
+        mpi_errno = MPIR_Gpudt_buffer_move(buffer, 0, unpack_sz, rreq->dev.tmpbuf, true, &op);
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = MPIR_Gpudt_wait(op);
+        MPIR_Gpudt_buffer_free(buffer);
     }
     if (mpi_errno)
         rreq->status.MPI_ERROR = mpi_errno;

@@ -20,8 +20,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Bytes of a message from a GPU buffer that are sent without waiting for the receiver, at
-        most; the limit for any message of the connection holds too. Such a message is packed before
-        the send returns, a longer one in the background. 0: no message.
+        most; the limit for any message of the connection holds too. 0: no message.
 
     - name        : MPIR_CVAR_GPUDT_SHARE
       category    : GPUDT
@@ -37,19 +36,15 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-static int eager_send(struct MPIDI_Gpudt_msg *msg, const void *packed, intptr_t data_sz, int rank,
-                      int tag, MPIR_Comm * comm, int context_offset, int type);
-static int rts_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz, int rank, int tag,
-                    MPIR_Comm * comm, int context_offset);
 static void send_advance(struct MPIDI_Gpudt_msg *msg);
-static int part_wired(MPIR_Request * req);
 
 /* ---- starting ---- */
 
 /* Get the request and the message of a send. */
 static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                      MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
-                     MPIR_Request ** request, struct MPIDI_Gpudt_msg **msg)
+                     bool is_short, MPIR_Gpudt_buffer * buffer, MPIR_Request ** request,
+                     struct MPIDI_Gpudt_msg **msg)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *sreq = NULL;
@@ -59,11 +54,9 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     MPIDI_Request_set_type(sreq, type);
     sreq->dev.OnDataAvail = NULL;
     sreq->dev.OnFinal = NULL;
-    if (!HANDLE_IS_BUILTIN(datatype)) {
-        MPIR_Datatype_get_ptr(datatype, sreq->dev.datatype_ptr);
-        MPIR_Datatype_ptr_add_ref(sreq->dev.datatype_ptr);
-    }
-    mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, msg);
+    mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, buffer, is_short ? MPIDI_GPUDT_SHARE__SHORT :
+                                     MPIDI_GPUDT_SHARE__SEND, is_short ? 1 : MPIDI_GPUDT_MAX_PARTS,
+                                     send_advance, msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
 
@@ -77,125 +70,74 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
-                      MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
-                      MPIR_Request ** request)
+bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                       MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
+                       MPIR_Request ** request, int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg;
-    struct MPIDI_Gpudt_part *part;
+    MPIR_Gpudt_buffer *buffer;
     MPIR_Request *sreq = NULL;
     MPI_Aint dt_sz;
     intptr_t data_sz;
     int eager_max;
+    bool is_short;
 
     MPIR_FUNC_ENTER;
 
-    *request = NULL;
-    mpi_errno = send_make(buf, count, datatype, rank, tag, comm, context_offset, vc, type, &sreq,
-                          &msg);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Gpudt_buffer_make(buf, count, datatype, &buffer);
+    if (mpi_errno == MPI_SUCCESS && buffer == NULL)
+        return false;
 
+    *request = NULL;
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_Datatype_get_size_macro(datatype, dt_sz);
     data_sz = count * dt_sz;
     MPIDI_CH3_GET_EAGER_THRESHOLD(&eager_max, comm, vc);
-    eager_max = MPL_MIN(eager_max - (int) sizeof(MPIDI_CH3_Pkt_eager_sync_send_t),
+    eager_max = MPL_MIN(eager_max - (int) sizeof(MPIDI_CH3_Pkt_eager_send_t),
                         MPIR_CVAR_GPUDT_EAGER_MAX);
-    if (data_sz <= eager_max) {
-        MPI_Aint actual;
-        msg->nparts = 1;
-        part = &msg->part[0];
-        MPIDU_gpudt_chunk_get(data_sz, msg->gpu_addr, true, &part->chunk);
-        if (part->chunk && part->chunk->sz >= data_sz) {
-            mpi_errno = MPIR_Typerep_pack(buf, count, datatype, 0, part->chunk->mem, data_sz,
-                                          &actual);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-            mpi_errno = eager_send(msg, part->chunk->mem, data_sz, rank, tag, comm, context_offset,
-                                   type);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-            goto fn_sent;
-        }
-        MPIDI_Gpudt_part_clear(part);
-    }
-    mpi_errno = rts_send(msg, data_sz, rank, tag, comm, context_offset);
+    is_short = data_sz <= eager_max && data_sz <= MPIDU_gpudt_chunk_max() &&
+        type != MPIDI_REQUEST_TYPE_SSEND;
+    mpi_errno = send_make(buf, count, datatype, rank, tag, comm, context_offset, vc, type, is_short,
+                          buffer, &sreq, &msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_sent:
+    if (is_short) {
+        mpi_errno = MPIDI_Gpudt_short_send(msg, data_sz);
+    } else {
+        MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
+        mpi_errno = MPIDI_Gpudt_envelope_send(msg, MPIDI_CH3_PKT_GPUDT_RTS, data_sz);
+    }
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
+
   fn_exit:
     MPIR_FUNC_EXIT;
-    return mpi_errno;
+    *mpi_errno_ptr = mpi_errno;
+    return true;
   fn_fail:
     if (sreq) {
-        if (sreq->dev.gpudt) {
-            MPIDI_Gpudt_part_clear(&msg->part[0]);
-            MPIDI_Gpudt_request_destroyed(sreq);
-        }
-        while (MPIR_Object_get_ref(sreq) > 1)
-            MPIR_Request_free(sreq);
+        MPIDI_Gpudt_request_destroyed(sreq);
+        MPIR_Request_free(sreq);
         MPIR_Request_free(sreq);
     }
     goto fn_exit;
 }
 
-/* The channel is done with a short message; see eager_send. */
-static int eager_wired(MPIR_Request * sreq)
-{
-    struct MPIDI_Gpudt_msg *msg = sreq->dev.gpudt;
-
-    if (msg) {
-        MPIDI_Gpudt_part_clear(&msg->part[0]);
-        msg->req = NULL;
-        sreq->dev.gpudt = NULL;
-    }
-    return MPI_SUCCESS;
-}
-
-/* Send a short message that is packed. The chunk is given back when the request is complete. On
- * failure the caller's and the channel's references to the request are left to the caller. */
-static int eager_send(struct MPIDI_Gpudt_msg *msg, const void *packed, intptr_t data_sz, int rank,
-                      int tag, MPIR_Comm * comm, int context_offset, int type)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Request *sreq = msg->req, *same = sreq;
-
-    /* What is called here releases some references when it fails; how many differs */
-    MPIR_Request_add_ref(sreq);
-    msg->part[0].state = MPIDI_GPUDT_PART__WIRE;
-    sreq->dev.request_completed_cb = eager_wired;
-    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_EAGER_MSG);
-    if (type == MPIDI_REQUEST_TYPE_SSEND)
-        mpi_errno = MPIDI_CH3_EagerSyncNoncontigSend(&same, packed, (int) data_sz, MPI_BYTE,
-                                                     data_sz, TRUE, 0, rank, tag, comm,
-                                                     context_offset);
-    else
-        mpi_errno = MPIDI_CH3_EagerContigIsend(&same, type == MPIDI_REQUEST_TYPE_RSEND ?
-                                               MPIDI_CH3_PKT_READY_SEND : MPIDI_CH3_PKT_EAGER_SEND,
-                                               packed, data_sz, rank, tag, comm, context_offset);
-    if (mpi_errno == MPI_SUCCESS)
-        MPIR_Request_free(sreq);
-    return mpi_errno;
-}
-
-static int rts_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz, int rank, int tag,
-                    MPIR_Comm * comm, int context_offset)
+int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t data_sz)
 {
     MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_rndv_req_to_send_t *rts = &upkt.rndv_req_to_send;
+    MPIDI_CH3_Pkt_rndv_req_to_send_t *pkt = &upkt.rndv_req_to_send;
     MPIR_Request *sreq = msg->req;
 
-    MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
-    sreq->dev.partner_request = NULL;
-    MPIDI_Pkt_init(rts, MPIDI_CH3_PKT_GPUDT_RTS);
-    rts->match.parts.rank = comm->rank;
-    rts->match.parts.tag = tag;
-    rts->match.parts.context_id = comm->context_id + context_offset;
-    rts->sender_req_id = sreq->handle;
-    rts->data_sz = data_sz;
+    MPIDI_Pkt_init(pkt, type);
+    pkt->match = sreq->dev.match;
+    pkt->match.parts.rank = sreq->comm->rank;
+    pkt->sender_req_id = sreq->handle;
+    pkt->data_sz = data_sz;
     MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
-    MPIDI_Pkt_set_seqnum(rts, seqnum);
+    MPIDI_Pkt_set_seqnum(pkt, seqnum);
     MPIDI_Request_set_seqnum(sreq, seqnum);
-    return MPIDI_Gpudt_send_pkt(msg->vc, rts, sizeof(*rts));
+    return MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
 }
 
 bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, void *rbuf,
@@ -239,7 +181,8 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
     }
     if (msg == NULL) {
         /* A send from host memory that is received into a GPU's */
-        mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, send_advance, &msg);
+        mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, NULL, MPIDI_GPUDT_SHARE__SEND,
+                                         MPIDI_GPUDT_MAX_PARTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!msg->is_cleared) {
@@ -322,8 +265,6 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     struct MPIDI_Gpudt_msg *msg = part->msg;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
-    MPIR_Request *req;
-    struct iovec iov[2];
 
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
@@ -336,9 +277,35 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     if (part->is_shared) {
         MPIDI_Gpudt_part_clear(part);
         mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        goto fn_exit;
+        if (mpi_errno) {
+            MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+            msg->is_peer_gone = true;
+        }
+    } else {
+        MPIDI_Gpudt_part_send(part, pkt, sizeof(*pkt));
     }
+}
+
+/* The channel is done with a part; called when the part's own request is complete. */
+static int part_wired(MPIR_Request * req)
+{
+    struct MPIDI_Gpudt_part *part = req->dev.user_buf;
+
+    if (req->status.MPI_ERROR) {
+        MPIDI_Gpudt_msg_fail(part->msg, req->status.MPI_ERROR);
+        part->msg->is_peer_gone = true;
+    }
+    MPIDI_Gpudt_part_clear(part);
+    MPIDI_Gpudt_msg_advance(part->msg);
+    return MPI_SUCCESS;
+}
+
+void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_msg *msg = part->msg;
+    MPIR_Request *req;
+    struct iovec iov[2];
 
     req = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
     MPIR_ERR_CHKANDJUMP(!req, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
@@ -349,7 +316,7 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     req->dev.user_buf = part;
     part->state = MPIDI_GPUDT_PART__WIRE;
     iov[0].iov_base = pkt;
-    iov[0].iov_len = sizeof(*pkt);
+    iov[0].iov_len = sz;
     iov[1].iov_base = part->mem;
     iov[1].iov_len = part->len;
     MPID_THREAD_CS_ENTER(POBJ, msg->vc->pobj_mutex);
@@ -373,20 +340,6 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     goto fn_exit;
 }
 
-/* The channel is done with a part; called when the part's own request is complete. */
-static int part_wired(MPIR_Request * req)
-{
-    struct MPIDI_Gpudt_part *part = req->dev.user_buf;
-
-    if (req->status.MPI_ERROR) {
-        MPIDI_Gpudt_msg_fail(part->msg, req->status.MPI_ERROR);
-        part->msg->is_peer_gone = true;
-    }
-    MPIDI_Gpudt_part_clear(part);
-    MPIDI_Gpudt_set_busy();
-    return MPI_SUCCESS;
-}
-
 /* Tell the receiver that no more will come. It answers, and until then the request must stay,
  * because grants that are on their way name it. */
 static void failure_send(struct MPIDI_Gpudt_msg *msg)
@@ -398,10 +351,8 @@ static void failure_send(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
     pkt->where = MPIDI_GPUDT_DATA__NONE;
-    if (MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt))) {
+    if (MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt)))
         msg->is_peer_gone = true;
-        MPIDI_Gpudt_is_busy = true;
-    }
 }
 
 /* Send what is packed, or give it up after a failure. */
@@ -431,10 +382,10 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
 
     if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__IDLE) < msg->nparts)
         return;
-    if (msg->mpi_errno == MPI_SUCCESS ? msg->done == msg->total : msg->is_peer_gone) {
-        MPIDI_Gpudt_msg_end(msg);
-    } else if (msg->mpi_errno && !msg->is_failure_sent) {
+    if (msg->mpi_errno && !msg->is_failure_sent && !msg->is_peer_gone) {
         msg->is_failure_sent = true;
         failure_send(msg);
     }
+    if (msg->mpi_errno ? msg->is_peer_gone : msg->done == msg->total)
+        MPIDI_Gpudt_msg_end(msg);
 }

@@ -1,0 +1,313 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Short messages from GPU buffers: they are sent without waiting for the receive, as short
+ * messages of host memory are, and without waiting for the GPU.
+ *
+ *     sender                                                       receiver
+ *       | start to pack (GPU)
+ *       | -- envelope -------------------------------------------------> |  matched, or unexpected
+ *       | ... packed
+ *       | -- data -----------------------------------------------------> |  as of any eager message
+ *
+ * The envelope goes out at once, so messages are matched in the order in which they were sent.
+ * With the data the message becomes an ordinary eager one: if it is not matched by then, its data
+ * is kept in ordinary memory. So a sender never depends on the receives of earlier messages.
+ *
+ * Between the two the receiver finds the message by its connection and the sender's request, which
+ * exists until its data is out. */
+
+#include "mpidi_gpudt_msg.h"
+
+/* A message whose envelope has come, and whose data has not. */
+struct inbound {
+    struct inbound *next;       /* in its bucket */
+    const MPIDI_VC_t *vc;
+    MPI_Request sender_req_id;
+    MPIR_Request *rreq;         /* NULL: nobody wants it any more */
+    intptr_t data_sz;
+    bool is_matched;
+};
+
+#define NBUCKETS 1024           /* a power of 2 */
+static struct inbound *buckets[NBUCKETS];
+
+static int nsending = 0;        /* short sends whose data is not out */
+static bool has_finalizers = false;
+
+static void short_advance(struct MPIDI_Gpudt_msg *msg);
+
+/* ---- finalization ---- */
+
+/* Send what is being packed, before the connections are closed. */
+static int flush(void *unused ATTRIBUTE((unused)))
+{
+    while (nsending > 0 && MPID_Progress_test(NULL) == MPI_SUCCESS);
+    return 0;
+}
+
+/* What was never received. */
+static int inbound_end(void *unused ATTRIBUTE((unused)))
+{
+    for (int i = 0; i < NBUCKETS; i++) {
+        while (buckets[i]) {
+            struct inbound *in = buckets[i];
+            buckets[i] = in->next;
+            MPL_free(in);
+        }
+    }
+    nsending = 0;
+    has_finalizers = false;
+    return 0;
+}
+
+static void finalizers_add(void)
+{
+    if (has_finalizers)
+        return;
+    has_finalizers = true;
+    MPIR_Add_finalize(flush, NULL, MPIR_FINALIZE_CALLBACK_PRIO + 1);
+    MPIR_Add_finalize(inbound_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+}
+
+/* ---- sending ---- */
+
+int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    finalizers_add();
+    MPIDI_Request_set_msg_type(msg->req, MPIDI_REQUEST_EAGER_MSG);
+    msg->advance = short_advance;
+    msg->total = data_sz;
+    /* The GPU begins first; nothing is sent if it cannot */
+    MPIDI_Gpudt_msg_advance(msg);
+    mpi_errno = msg->mpi_errno;
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_Gpudt_envelope_send(msg, MPIDI_CH3_PKT_GPUDT_EAGER, data_sz);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    msg->is_cleared = true;
+    nsending++;
+    if (msg->part[0].op == NULL)
+        MPIDI_Gpudt_msg_advance(msg);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Send the data, or say that there is none. */
+static void data_send(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_part *part = &msg->part[0];
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_eager_data_t *pkt = &upkt.gpudt_eager_data;
+
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_EAGER_DATA);
+    pkt->sender_req_id = msg->req->handle;
+    pkt->is_failed = msg->mpi_errno != MPI_SUCCESS;
+    if (pkt->is_failed) {
+        MPIDI_Gpudt_part_clear(part);
+        if (!msg->is_peer_gone)
+            MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    } else {
+        MPIDI_Gpudt_part_send(part, pkt, sizeof(*pkt));
+    }
+}
+
+static void short_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_part *part = &msg->part[0];
+    bool is_begun = msg->started == msg->total;
+
+    if (!is_begun && msg->mpi_errno == MPI_SUCCESS) {
+        if (!MPIDI_Gpudt_part_fill(part, msg->total, true))
+            return;
+        part->off = 0;
+        part->len = msg->total;
+        MPIDI_Gpudt_part_move(part, true);
+        msg->started = msg->total;
+    }
+    if (!msg->is_cleared)
+        return;
+
+    /* Once: afterwards the part is with the channel, or idle */
+    if (msg->done == 0 && (part->state == MPIDI_GPUDT_PART__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
+        msg->done = msg->total;
+        data_send(msg);
+    }
+    if (msg->done == msg->total && part->state == MPIDI_GPUDT_PART__IDLE) {
+        nsending--;
+        MPIDI_Gpudt_msg_end(msg);
+    }
+}
+
+/* ---- receiving ---- */
+
+static struct inbound **bucket(const MPIDI_VC_t * vc, MPI_Request sender_req_id)
+{
+    return &buckets[((unsigned) sender_req_id ^ (unsigned) ((uintptr_t) vc >> 6)) & (NBUCKETS - 1)];
+}
+
+/* The pointer to a message, which is NULL if there is none. */
+static struct inbound **inbound_find(const MPIDI_VC_t * vc, MPI_Request sender_req_id)
+{
+    struct inbound **at = bucket(vc, sender_req_id);
+
+    while (*at && ((*at)->vc != vc || (*at)->sender_req_id != sender_req_id))
+        at = &(*at)->next;
+    return at;
+}
+
+int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
+                          intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct inbound *in, **at;
+    MPIR_Request *rreq;
+    bool is_matched;
+
+    *buflen = 0;
+    *rreqp = NULL;
+    finalizers_add();
+    in = MPL_malloc(sizeof(*in), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!in, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
+    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->rndv_req_to_send, &rreq, &is_matched);
+    if (mpi_errno) {
+        MPL_free(in);
+        goto fn_fail;
+    }
+    in->vc = vc;
+    in->sender_req_id = rreq->dev.sender_req_id;
+    in->rreq = rreq;
+    in->data_sz = rreq->dev.recv_data_sz;
+    in->is_matched = is_matched;
+    at = bucket(vc, in->sender_req_id);
+    in->next = *at;
+    *at = in;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPIDI_Gpudt_short_matched(const MPIDI_VC_t * vc, const MPIR_Request * rreq)
+{
+    struct inbound *in = *inbound_find(vc, rreq->dev.sender_req_id);
+
+    if (in == NULL || in->rreq != rreq)
+        return false;
+    in->is_matched = true;
+    return true;
+}
+
+void MPIDI_Gpudt_short_unwanted(const MPIR_Request * rreq)
+{
+    struct inbound *in = *inbound_find(rreq->dev.gpudt_vc, rreq->dev.sender_req_id);
+
+    if (in && in->rreq == rreq)
+        in->rreq = NULL;
+}
+
+/* End a message whose data will not come, with an error. If it is not matched, the error is found
+ * by the receive that will match it. */
+static int inbound_fail(struct inbound *in, int err)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = in->rreq;
+
+    MPL_free(in);
+    if (rreq) {
+        rreq->dev.gpudt_vc = NULL;
+        rreq->dev.recv_data_sz = 0;
+        rreq->dev.tmpbuf_sz = 0;
+        rreq->status.MPI_ERROR = err;
+        MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+        mpi_errno = MPID_Request_complete(rreq);
+    }
+    return mpi_errno;
+}
+
+/* What any eager message does when it arrives. */
+static int data_receive(MPIR_Request * rreq, bool is_matched, void *data, intptr_t * buflen,
+                        MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    intptr_t len = MPL_MIN(*buflen, rreq->dev.recv_data_sz);
+    int complete;
+
+    if (is_matched)
+        mpi_errno = MPIDI_CH3U_Receive_data_found(rreq, data, &len, &complete);
+    else
+        mpi_errno = MPIDI_CH3U_Receive_data_unexpected(rreq, data, &len, &complete);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *buflen = len;
+    if (complete) {
+        mpi_errno = MPID_Request_complete(rreq);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    } else {
+        *rreqp = rreq;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data,
+                               intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_gpudt_eager_data_t *pkt = &upkt->gpudt_eager_data;
+    struct inbound **at = inbound_find(vc, pkt->sender_req_id), *in = *at;
+    MPIR_Request *rreq;
+
+    *rreqp = NULL;
+    MPIR_Assert(in);
+    *at = in->next;
+    if (pkt->is_failed) {
+        int err = MPI_SUCCESS;
+        MPIR_ERR_SET(err, MPI_ERR_OTHER, "**gpudt_peer");
+        *buflen = 0;
+        return inbound_fail(in, err);
+    }
+
+    rreq = in->rreq;
+    if (rreq == NULL) {
+        /* Its sender has cancelled it */
+        rreq = MPIDI_Gpudt_receive_nothing();
+        MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+        rreq->dev.recv_data_sz = in->data_sz;
+        in->is_matched = true;
+    }
+    rreq->dev.gpudt_vc = NULL;
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+    mpi_errno = data_receive(rreq, in->is_matched, data, buflen, rreqp);
+
+  fn_exit:
+    MPL_free(in);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_Gpudt_short_vc_failed(const MPIDI_VC_t * vc, int err)
+{
+    for (int i = 0; i < NBUCKETS; i++) {
+        struct inbound **at = &buckets[i];
+        while (*at) {
+            struct inbound *in = *at;
+            if (in->vc == vc) {
+                *at = in->next;
+                inbound_fail(in, err);
+            } else {
+                at = &in->next;
+            }
+        }
+    }
+}

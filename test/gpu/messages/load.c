@@ -1,0 +1,316 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Many messages with GPU buffers at once. Two processes.
+ *
+ *     load probe      sends that nobody has matched cost a call of MPI nothing
+ *     load memory     a process that does nothing but MPI_Send keeps its memory
+ *     load isend      MPI_Isend does not wait for the GPU, and messages keep their order: to be
+ *                     run with EMU_DELAY_MIN_US=200000
+ *     load window     many long messages both ways, while GPUs are slow or a process is not in MPI,
+ *                     do not go through pageable memory: to be run with few and small chunks
+ *     load unsafe     short messages are sent although nobody receives the earlier ones */
+
+#include "report.h"
+#include "side.h"
+
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank, other;
+
+/* ---- probe ---- */
+
+#define NSENDS 1000
+#define SEND_SZ 20000           /* more than is sent eagerly */
+
+/* Seconds for a call of MPI_Iprobe that finds nothing: the best of many, as others use the
+ * processor. */
+static double probe_seconds(void)
+{
+    double best = 1;
+    int flag;
+
+    for (int i = 0; i < 50; i++) {
+        double begin = MPI_Wtime();
+        for (int k = 0; k < 100; k++)
+            CHECK_MPI(MPI_Iprobe(other, 12345, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        begin = (MPI_Wtime() - begin) / 100;
+        best = begin < best ? begin : best;
+    }
+    return best;
+}
+
+static void probe(void)
+{
+    static MPI_Request requests[NSENDS];
+    static MPI_Status statuses[NSENDS];
+    struct side s;
+    double without, with;
+
+    side_make(&s, MEM__DEVICE, MPI_CHAR, SEND_SZ, 0);
+    side_fill(&s, 1);
+    /* What the first message makes is there afterwards */
+    if (rank == 0)
+        CHECK_MPI(MPI_Send(s.buf, SEND_SZ, MPI_CHAR, other, 0, MPI_COMM_WORLD));
+    else
+        CHECK_MPI(MPI_Recv(s.buf, SEND_SZ, MPI_CHAR, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        without = probe_seconds();
+        for (int i = 0; i < NSENDS; i++)
+            CHECK_MPI(MPI_Isend(s.buf, SEND_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD, &requests[i]));
+        with = probe_seconds();
+        if (with > 4 * without + 0.5e-6)
+            report_fail("MPI_Iprobe takes %.2f us beside %d sends, %.2f us without", with * 1e6,
+                        NSENDS, without * 1e6);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_MPI(MPI_Waitall(NSENDS, requests, statuses));
+    } else {
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < NSENDS; i++)
+            CHECK_MPI(MPI_Recv(s.buf, SEND_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+    }
+    side_free(&s);
+}
+
+/* ---- memory ---- */
+
+#define NSHORT 20000
+#define GROWTH 1000000          /* bytes, at most */
+
+static void memory(void)
+{
+    struct side s;
+    size_t before = 0, after;
+
+    side_make(&s, MEM__DEVICE, MPI_CHAR, 8, 0);
+    side_fill(&s, 1);
+    for (int i = 0; i < NSHORT; i++) {
+        if (rank == 0 && i == 1000)
+            before = mallinfo2().uordblks;
+        if (rank == 0)
+            CHECK_MPI(MPI_Send(s.buf, 8, MPI_CHAR, other, 0, MPI_COMM_WORLD));
+        else
+            CHECK_MPI(MPI_Recv(s.buf, 8, MPI_CHAR, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    after = mallinfo2().uordblks;
+    if (rank == 0 && after > before + GROWTH)
+        report_fail("%zu bytes more after %d sends", after - before, NSHORT - 1000);
+    side_check(&s, "a buffer", 1, s.size);
+    side_free(&s);
+}
+
+/* ---- isend ---- */
+
+#define NISENDS 12
+#define ISEND_N 100             /* ints */
+#define GPU_SECONDS 0.2         /* for one operation of the emulated GPU, at least */
+
+/* GPU and host buffers in turn, all with one tag. */
+static void isend_order(void)
+{
+    struct side s[NISENDS];
+    MPI_Request requests[NISENDS];
+    MPI_Status statuses[NISENDS];
+    double begin;
+
+    for (int i = 0; i < NISENDS; i++) {
+        side_make(&s[i], i % 3 ? MEM__DEVICE : MEM__PAGEABLE, MPI_INT, ISEND_N, 0);
+        if (rank == 0)
+            side_fill(&s[i], i);
+        else
+            side_clear(&s[i], i);
+    }
+    /* Half of the messages are expected */
+    for (int i = 0; rank == 1 && i < NISENDS / 2; i++)
+        CHECK_MPI(MPI_Irecv(s[i].buf, ISEND_N, MPI_INT, i % 4 ? other : MPI_ANY_SOURCE, 1,
+                            MPI_COMM_WORLD, &requests[i]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = MPI_Wtime();
+    for (int i = 0; rank == 0 && i < NISENDS; i++)
+        CHECK_MPI(MPI_Isend(s[i].buf, ISEND_N, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[i]));
+    if (MPI_Wtime() - begin > GPU_SECONDS / 2)
+        report_fail("%d calls of MPI_Isend took %.3f s", NISENDS, MPI_Wtime() - begin);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = NISENDS / 2; rank == 1 && i < NISENDS; i++)
+        CHECK_MPI(MPI_Irecv(s[i].buf, ISEND_N, MPI_INT, i % 4 ? other : MPI_ANY_SOURCE, 1,
+                            MPI_COMM_WORLD, &requests[i]));
+    CHECK_MPI(MPI_Waitall(NISENDS, requests, statuses));
+    for (int i = 0; i < NISENDS; i++) {
+        side_check(&s[i], "a buffer in order", i, s[i].size);
+        side_free(&s[i]);
+    }
+}
+
+enum way { PROBED, MPROBED, CANCELLED, LEFT, NWAYS };
+
+/* A message that is known to the receiver while it is still being packed. */
+static void isend_early(enum way way)
+{
+    struct side s;
+    MPI_Request request;
+    MPI_Message message;
+    MPI_Status status;
+    int count, is_cancelled = 0;
+
+    side_make(&s, MEM__DEVICE, MPI_INT, ISEND_N, 0);
+    if (rank == 0)
+        side_fill(&s, way);
+    else
+        side_clear(&s, way);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK_MPI(MPI_Isend(s.buf, ISEND_N, MPI_INT, other, way, MPI_COMM_WORLD, &request));
+        if (way == CANCELLED)
+            CHECK_MPI(MPI_Cancel(&request));
+        if (way == LEFT)
+            CHECK_MPI(MPI_Request_free(&request));
+        else
+            CHECK_MPI(MPI_Wait(&request, &status));
+        if (way == CANCELLED)
+            CHECK_MPI(MPI_Test_cancelled(&status, &is_cancelled));
+        CHECK_MPI(MPI_Send(&is_cancelled, 1, MPI_INT, other, NWAYS, MPI_COMM_WORLD));
+    } else {
+        double begin = MPI_Wtime();
+        if (way == PROBED || way == MPROBED) {
+            if (way == PROBED)
+                CHECK_MPI(MPI_Probe(other, way, MPI_COMM_WORLD, &status));
+            else
+                CHECK_MPI(MPI_Mprobe(other, way, MPI_COMM_WORLD, &message, &status));
+            CHECK_MPI(MPI_Get_count(&status, MPI_INT, &count));
+            CHECK(count == ISEND_N);
+            CHECK(MPI_Wtime() - begin < GPU_SECONDS / 2);
+        }
+        if (way == CANCELLED)
+            CHECK_MPI(MPI_Recv(&is_cancelled, 1, MPI_INT, other, NWAYS, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+        if (way == MPROBED)
+            CHECK_MPI(MPI_Mrecv(s.buf, ISEND_N, MPI_INT, &message, MPI_STATUS_IGNORE));
+        else if (!is_cancelled)
+            CHECK_MPI(MPI_Recv(s.buf, ISEND_N, MPI_INT, other, way, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+        if (!is_cancelled)
+            side_check(&s, "a message known early", way, s.size);
+        if (way != CANCELLED)
+            CHECK_MPI(MPI_Recv(&is_cancelled, 1, MPI_INT, other, NWAYS, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    side_free(&s);
+}
+
+static void isend(void)
+{
+    /* What the first message makes is there afterwards */
+    isend_early(LEFT);
+    isend_order();
+    for (enum way way = PROBED; way < NWAYS; way++)
+        isend_early(way);
+}
+
+/* ---- window ---- */
+
+#define WINDOW 64
+#define LONG_SZ (128 * 1024)
+
+/* A window each way.
+ *   is_away  (IN)  whether the second process is not in MPI for a while */
+static void window_once(int is_away)
+{
+    static struct side s[2 * WINDOW];
+    static MPI_Request requests[2 * WINDOW];
+    static MPI_Status statuses[2 * WINDOW];
+
+    for (int i = 0; i < 2 * WINDOW; i++) {
+        side_make(&s[i], MEM__DEVICE, MPI_CHAR, LONG_SZ, 0);
+        if (i < WINDOW)
+            side_clear(&s[i], i);
+        else
+            side_fill(&s[i], i - WINDOW);
+    }
+    for (int i = 0; i < WINDOW; i++)
+        CHECK_MPI(MPI_Irecv(s[i].buf, LONG_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD, &requests[i]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = WINDOW; i < 2 * WINDOW; i++)
+        CHECK_MPI(MPI_Isend(s[i].buf, LONG_SZ, MPI_CHAR, other, i - WINDOW, MPI_COMM_WORLD,
+                            &requests[i]));
+    if (is_away && rank == 1)
+        usleep(400000);
+    CHECK_MPI(MPI_Waitall(2 * WINDOW, requests, statuses));
+    for (int i = 0; i < 2 * WINDOW; i++) {
+        if (i < WINDOW)
+            side_check(&s[i], "a buffer of a window", i, s[i].size);
+        side_free(&s[i]);
+    }
+}
+
+static void window(void)
+{
+    window_once(0);
+    window_once(1);
+    CHECK(report_variable("gpudt_heap_chunks") == 0);
+}
+
+/* ---- unsafe ---- */
+
+#define NUNSAFE 200
+#define EAGER_SZ 8192           /* default of MPIR_CVAR_GPUDT_EAGER_MAX */
+
+static void unsafe(void)
+{
+    struct side out, in;
+
+    side_make(&out, MEM__DEVICE, MPI_CHAR, EAGER_SZ, 0);
+    side_make(&in, MEM__DEVICE, MPI_CHAR, EAGER_SZ, 0);
+    for (int i = 0; i < NUNSAFE; i++) {
+        side_fill(&out, i);
+        CHECK_MPI(MPI_Send(out.buf, EAGER_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD));
+    }
+    for (int i = NUNSAFE - 1; i >= 0; i--) {
+        side_clear(&in, i);
+        CHECK_MPI(MPI_Recv(in.buf, EAGER_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE));
+        side_check(&in, "a buffer", i, in.size);
+    }
+    side_free(&out);
+    side_free(&in);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run) (void);
+    } modes[] = { {"probe", probe}, {"memory", memory}, {"isend", isend}, {"window", window},
+        {"unsafe", unsafe}
+    };
+    int provided, n = 0;
+
+    report_time_limit(100);
+    MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+
+    for (int i = 0; i < 5; i++) {
+        if (argc == 2 && strcmp(argv[1], modes[i].name) == 0) {
+            modes[i].run();
+            n++;
+        }
+    }
+    CHECK(n == 1);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return report_done();
+}
