@@ -345,3 +345,16 @@ EMU_EXPORT CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peer, unsigned int f
     ctx->peers |= 1u << peer->device;
     return emu_leave(CUDA_SUCCESS);
 }
+
+EMU_EXPORT CUresult CUDAAPI cuCtxDisablePeerAccess(CUcontext peer)
+{
+    CUcontext ctx;
+
+    EMU_ENTER(EMU_NEED__CTX);
+    ctx = emu_current();
+    EMU_CHECK(emu_ctx_valid(peer), CUDA_ERROR_INVALID_CONTEXT);
+    EMU_CHECK(ctx->peers & (1u << peer->device), CUDA_ERROR_PEER_ACCESS_NOT_ENABLED);
+    ctx->peers &= ~(1u << peer->device);
+    __atomic_fetch_add(&emu_range_changes, 1, __ATOMIC_RELEASE);
+    return emu_leave(CUDA_SUCCESS);
+}

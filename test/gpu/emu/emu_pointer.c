@@ -14,6 +14,13 @@ static bool is_device_kind(enum emu_kind kind)
     return kind == EMU_KIND__DEVICE || kind == EMU_KIND__POOL || kind == EMU_KIND__VMM;
 }
 
+/* Whether the device of a context has access to memory. */
+static bool may_access(CUcontext ctx, const struct emu_range *range)
+{
+    return !is_device_kind(range->kind) || ctx->device == range->device ||
+        (ctx->peers & (1u << range->device));
+}
+
 /* Store one attribute of the address, which lies in range. Returns false for an attribute that the
  * range does not have. */
 static bool attribute_store(void *value, CUpointer_attribute attribute,
@@ -59,6 +66,10 @@ static bool attribute_store(void *value, CUpointer_attribute attribute,
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
             *(int *) value = range->kind == EMU_KIND__DEVICE;
             return true;
+        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+            *(unsigned *) value = !emu_current() || !may_access(emu_current(), range) ?
+                CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
+            return true;
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
             *(void **) value = range->kind == EMU_KIND__POOL ? (void *) 1 : NULL;
             return true;
@@ -75,6 +86,7 @@ static size_t attribute_sz(CUpointer_attribute attribute)
         case CU_POINTER_ATTRIBUTE_IS_MANAGED:
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
         case CU_POINTER_ATTRIBUTE_MAPPED:
+        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
             return sizeof(int);
         default:

@@ -25,6 +25,7 @@
     F(CtxGetDevice, 2000) F(CtxGetId, 12000) F(CtxSynchronize, 2000)            \
     F(CtxGetFlags, 7000) F(CtxSetFlags, 12010)                                  \
     F(CtxGetStreamPriorityRange, 5050) F(CtxEnablePeerAccess, 4000)             \
+    F(CtxDisablePeerAccess, 4000)                                               \
     F(ThreadExchangeStreamCaptureMode, 10010) F(StreamBeginCapture, 10010)      \
     F(StreamEndCapture, 10000) F(StreamIsCapturing, 10000)                      \
     F(ModuleLoadData, 2000) F(ModuleLoadDataEx, 2010) F(ModuleUnload, 2000)     \

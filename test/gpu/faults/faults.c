@@ -102,6 +102,7 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
         fprintf(stderr, "faults needs the emulated driver\n");
         return 3;
     }
+    gpu_peers_enable();
     gpu_set_current(0);
     transfer_make(&t, scenario);
     if (kind->is_warm) {

@@ -161,6 +161,7 @@ int main(int argc, char **argv)
     }
 
     clock_gettime(CLOCK_MONOTONIC, &begin);
+    gpu_peers_enable();
     gpu_set_current(0);
     arenas_make();
     cases_run();

@@ -245,6 +245,7 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
 
+    gpu_peers_enable();
     gpu_set_current(0);
     pthread_barrier_init(&barrier, NULL, nthreads);
     for (int i = 0; i < nthreads; i++)

@@ -118,6 +118,23 @@ CUcontext gpu_primary(int device)
     return primaries[device];
 }
 
+int gpu_peers_enable(void)
+{
+    int can[2] = { 0, 0 };
+    CUcontext before = gpu_get_current();
+
+    if (ndevices < 2)
+        return 0;
+    CU(DeviceCanAccessPeer(&can[0], 0, 1));
+    CU(DeviceCanAccessPeer(&can[1], 1, 0));
+    for (int i = 0; i < 2 && can[0] && can[1]; i++) {
+        CU(CtxSetCurrent(gpu_primary(i)));
+        CU(CtxEnablePeerAccess(gpu_primary(1 - i), 0));
+    }
+    CU(CtxSetCurrent(before));
+    return can[0] && can[1];
+}
+
 void gpu_set_current(int device)
 {
     CU(CtxSetCurrent(gpu_primary(device)));

@@ -33,6 +33,9 @@
     F(CtxSetCurrent, 4000, 4000)                                                \
     F(CtxGetCurrent, 4000, 4000)                                                \
     F(CtxSynchronize, 2000, 2000)                                               \
+    F(CtxEnablePeerAccess, 4000, 4000)                                          \
+    F(CtxDisablePeerAccess, 4000, 4000)                                         \
+    F(DeviceCanAccessPeer, 4000, 4000)                                          \
     F(MemGetInfo, 3020, 3020)                                                   \
     F(MemAlloc, 3020, 3020)                                                     \
     F(MemFree, 3020, 3020)                                                      \
@@ -102,6 +105,9 @@ CUcontext gpu_primary(int device);
 
 /* The program has reset a device: what these functions had there is gone. */
 void gpu_forget(int device);
+/* Let devices 0 and 1 access each other's memory, in their primary contexts, if they can; that is the
+ * program's to do, not MPI's. Returns 1 if they can. */
+int gpu_peers_enable(void);
 
 /* What a program with the runtime library has: the primary context of device 0 is current. */
 void gpu_set_current(int device);

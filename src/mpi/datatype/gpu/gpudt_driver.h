@@ -28,7 +28,6 @@
     F(DeviceGet, 2000, "cuDeviceGet")                                               \
     F(DeviceGetAttribute, 2000, "cuDeviceGetAttribute")                             \
     F(DeviceGetPCIBusId, 4010, "cuDeviceGetPCIBusId")                               \
-    F(DeviceCanAccessPeer, 4000, "cuDeviceCanAccessPeer")                           \
     F(DevicePrimaryCtxRetain, 7000, "cuDevicePrimaryCtxRetain")                     \
     F(DevicePrimaryCtxRelease, 11000, "cuDevicePrimaryCtxRelease_v2")               \
     F(DevicePrimaryCtxGetState, 7000, "cuDevicePrimaryCtxGetState")                 \
@@ -37,6 +36,7 @@
     F(CtxPopCurrent, 4000, "cuCtxPopCurrent_v2")                                    \
     F(CtxGetDevice, 2000, "cuCtxGetDevice")                                         \
     F(CtxEnablePeerAccess, 4000, "cuCtxEnablePeerAccess")                           \
+    F(CtxDisablePeerAccess, 4000, "cuCtxDisablePeerAccess")                         \
     F(CtxGetFlags, 7000, "cuCtxGetFlags")                                           \
     F(CtxGetStreamPriorityRange, 5050, "cuCtxGetStreamPriorityRange")               \
     F(ThreadExchangeStreamCaptureMode, 10010, "cuThreadExchangeStreamCaptureMode")  \

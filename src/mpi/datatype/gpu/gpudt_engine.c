@@ -21,9 +21,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Let kernels access the memory of another GPU directly where the two GPUs can; this switches
-        peer access on between the two contexts. If false, data between GPUs passes through a work
-        area.
+        Let kernels access the memory of another GPU of the process directly where the program has
+        switched peer access on between the two contexts. If false, data between GPUs passes through
+        a work area.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -113,29 +113,25 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
     }
 }
 
+/* Peer access is the program's to switch on and off: had we done so, its own cudaDeviceEnablePeerAccess
+ * would fail, and after its cudaDeviceDisablePeerAccess our kernels. So this is asked anew for each
+ * transfer. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer)
 {
-    int can_access = 0;
-    bool allowed = false;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    unsigned flags = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
     CUresult res;
 
-    if (!MPIR_CVAR_GPUDT_PEER || peer->device < 0 || peer->device >= MPII_GPUDT_MAX_DEVICES)
+    if (!MPIR_CVAR_GPUDT_PEER || peer->device == engine->device ||
+        drv->cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, peer->mark) !=
+        CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
-    if (engine->peers[peer->device].serial == peer->serial) {
-        allowed = engine->peers[peer->device].allowed;
-    } else {
-        res = engine->drv->cuDeviceCanAccessPeer(&can_access, engine->device, peer->device);
-        if (res == CUDA_SUCCESS && can_access) {
-            res = engine->drv->cuCtxEnablePeerAccess(peer->ctx, 0);
-            allowed = res == CUDA_SUCCESS || res == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
-        }
-        engine->peers[peer->device].serial = peer->serial;
-        engine->peers[peer->device].allowed = allowed;
-    }
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
-    return allowed;
+    /* The attribute may be about what the hardware can; that it is on is what this says for sure */
+    res = drv->cuCtxEnablePeerAccess(peer->ctx, 0);
+    if (res == CUDA_SUCCESS)
+        drv->cuCtxDisablePeerAccess(peer->ctx);
+    return res == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }
 
 /* The live engine of a context that exists now, or NULL. A context that was destroyed may have had

@@ -58,7 +58,6 @@ enum MPII_Gpudt_memops_e {
 };
 
 #define MPII_GPUDT_NFLAGS 64            /* as many as flags_in_use has bits */
-#define MPII_GPUDT_MAX_DEVICES 64       /* for which peer access is remembered */
 
 typedef struct MPII_Gpudt_engine {
     struct MPII_Gpudt_engine *next;
@@ -92,10 +91,6 @@ typedef struct MPII_Gpudt_engine {
     bool no_flags;              /* it could not be had, or is not wanted */
     uint64_t flags_in_use;      /* bit i: flag i */
     int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
-    struct {
-        uint64_t serial;        /* of the engine that was asked for; 0: none yet */
-        bool allowed;
-    } peers[MPII_GPUDT_MAX_DEVICES];
 
     /* Guarded by a lock of gpudt_upload.c. */
     struct MPII_Gpudt_block *blocks;
@@ -121,8 +116,8 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
 /* Whether an engine's context still exists. Safe to ask at any time. */
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
 
-/* Whether kernels of engine may access plain allocations of peer, switching that on if possible.
- * The engine's context is current. */
+/* Whether kernels of engine may access plain allocations of peer, because the program has switched that
+ * on. The engine's context is current. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);
 
 /* Whether memory of a device has access rights of its own, as pools and mapped ranges have, unlike
