@@ -69,6 +69,7 @@ struct emu_config {
     int version;                /* EMU_VERSION: what cuDriverGetVersion says */
     int init_error;             /* EMU_INIT_ERROR: what cuInit returns */
     bool peer;                  /* EMU_PEER */
+    bool concurrent_managed;    /* EMU_CONCURRENT_MANAGED */
     const char *hide;           /* EMU_HIDE: names cuGetProcAddress does not know */
     const char *kernels;        /* EMU_KERNELS */
     const char *fail_fn;        /* EMU_FAIL_FN */

@@ -109,6 +109,7 @@ void emu_config_read(void)
     c->version = (int) env_long("EMU_VERSION", CUDA_VERSION);
     c->init_error = (int) env_long("EMU_INIT_ERROR", 0);
     c->peer = env_long("EMU_PEER", 1) != 0;
+    c->concurrent_managed = env_long("EMU_CONCURRENT_MANAGED", 1) != 0;
     c->hide = env_text("EMU_HIDE");
     c->kernels = env_text("EMU_KERNELS");
     c->fail_fn = env_text("EMU_FAIL_FN");

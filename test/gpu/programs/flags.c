@@ -4,7 +4,9 @@
  */
 
 /* Short transfers end by a flag that the kernel sets: their results are right, also where the kernel is
- * late, and the flags are counted. With "off", MPIR_CVAR_GPUDT_FLAGS is 0, and there are none. */
+ * late, and the flags are counted. With "off", MPIR_CVAR_GPUDT_FLAGS is 0 unless it is set, and there are
+ * none: as where kernels and the CPU may not use managed memory at the same time, since the program may
+ * touch such memory as soon as MPI has returned, and the launch must have ended then. */
 
 #include "gpu.h"
 #include "report.h"
@@ -30,7 +32,7 @@ int main(int argc, char **argv)
     unsigned long long flags;
 
     if (is_off)
-        setenv("MPIR_CVAR_GPUDT_FLAGS", "0", 1);
+        setenv("MPIR_CVAR_GPUDT_FLAGS", "0", 0);
     report_time_limit(120);
     MPI_Init(NULL, NULL);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);

@@ -197,10 +197,16 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    int least, greatest;
+    int least, greatest, is_concurrent = 0;
     CUdevice device;
 
     MPII_GPUDT_CHECK(drv, cuCtxGetDevice(&device), mpi_errno);
+    /* Where the CPU may not touch managed memory beside a kernel, a kernel's own word that it is done
+     * comes too soon: the driver must have seen its end */
+    MPII_GPUDT_CHECK(drv, cuDeviceGetAttribute(&is_concurrent,
+                                               CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
+                                               device), mpi_errno);
+    engine->no_flags = !is_concurrent;
     MPII_GPUDT_CHECK(drv, cuDeviceGetAttribute(&engine->nsms,
                                                CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
                      mpi_errno);
