@@ -4,8 +4,9 @@
  */
 
 /* The program destroys a context while a short kernel in it works for an operation: that ends well or
- * with an error, soon, and what comes later works. Emulated driver only, whose operations are late:
- * see check-gpu. */
+ * with an error, soon, and what comes later works. With "reset" it is the device's primary context,
+ * which lives again, at the same address, before the operation is looked at; and the operations are
+ * several chunks long too. Emulated driver only, whose operations are late: see check-gpu. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -13,6 +14,9 @@
 #include "gpu.h"
 #include "report.h"
 #include "strided.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define N 100                   /* ints, moved by one block */
 #define ROUNDS 20
@@ -44,11 +48,45 @@ static void run(struct strided *s, bool is_waited_for)
     }
 }
 
-int main(void)
+/* Device 1, so that the context of the other transfers stays. */
+static void reset_run(struct strided *s, bool is_waited_for, bool is_long)
+{
+    MPI_Aint actual, count = is_long ? 300 : 1;
+    MPIR_Gpudt_op *op = NULL;
+    CUdeviceptr user;
+    CUdevice device;
+    CUcontext ctx;
+    bool handled;
+    char *packed = malloc(count * N * 4);
+    int err = MPI_SUCCESS, is_done = 0;
+
+    CU(DeviceGet(&device, 1));
+    CU(DevicePrimaryCtxRetain(&ctx, device));
+    CU(CtxPushCurrent(ctx));
+    CU(MemAlloc(&user, count * N * 12));
+    CHECK_MPI(MPIR_Gpudt_ipack((void *) user, count, s->type, 0, packed, count * N * 4, &actual, &op,
+                               &handled));
+    CHECK(handled && op != NULL);
+    CU(DevicePrimaryCtxReset(device));
+    CU(CtxPopCurrent(&ctx));
+    CU(DevicePrimaryCtxRetain(&ctx, device));
+    if (is_waited_for)
+        err = MPIR_Gpudt_wait(op);
+    while (!is_waited_for && !is_done && err == MPI_SUCCESS)
+        err = MPIR_Gpudt_test(op, &is_done);
+    /* What was not yet in the work areas is lost */
+    CHECK(err != MPI_SUCCESS || !is_long);
+    free(packed);
+}
+
+int main(int argc, char **argv)
 {
     struct strided s;
+    bool is_reset = argc > 1 && strcmp(argv[1], "reset") == 0;
 
     report_time_limit(60);
+    if (is_reset)
+        setenv("MPIR_CVAR_GPUDT_PINNED_CHUNK", "4096", 1);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (gpu_open() == 0)
@@ -56,7 +94,10 @@ int main(void)
     gpu_set_current(0);
     strided_make(&s, MEM__DEVICE, MEM__DEVICE, N, 0);
     for (int i = 0; i < ROUNDS; i++) {
-        run(&s, i % 2);
+        if (is_reset)
+            reset_run(&s, i % 2, i / 2 % 2);
+        else
+            run(&s, i % 2);
         strided_both_ways(&s);
     }
     strided_free(&s);
