@@ -176,6 +176,7 @@ static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ct
     fresh->device = device;
     fresh->ctx = ctx;
     fresh->serial = ++serial_last;
+    fresh->shared = MPII_Gpudt_shared_add(drv, device);
     mpi_errno = engine_fill(fresh);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 

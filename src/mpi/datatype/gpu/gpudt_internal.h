@@ -74,6 +74,7 @@ typedef struct MPII_Gpudt_engine {
 
     CUstream stream;            /* all work of the engine is ordered by it */
     int nsms;
+    int shared;                 /* for MPII_Gpudt_is_shared */
     MPL_atomic_int_t sync_memops;       /* enum MPII_Gpudt_memops_e */
     MPL_atomic_int_t memops_busy;       /* true: the last wait there was in vain */
 
@@ -134,6 +135,16 @@ static inline bool MPII_Gpudt_is_private(const MPIR_Gpudt_ptr_t * ptr)
  *   addr  (IN)  in GPU memory
  *   ptr   (IN)  what MPIR_Gpudt_query_ptr says of it */
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr);
+
+/* ---- GPUs that other processes use as well (gpudt_shared.c) ---- */
+
+/* Tell other processes of the node that this one uses a GPU. The caller holds the lock of the
+ * engines.
+ * Returns what MPII_Gpudt_is_shared wants to know. */
+int MPII_Gpudt_shared_add(const MPII_Gpudt_driver_t * drv, int device);
+
+/* Whether kernels may have to wait until the GPU changes to this process's context. */
+bool MPII_Gpudt_is_shared(int index);
 
 /* ---- kernels (gpudt_module.c) ---- */
 

@@ -565,6 +565,8 @@ void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt
         if (!(in->allowed & 1u << i) || !strategies[i].applies(&s))
             continue;
         double cost = strategies[i].cost(&s);
+        if (i != MPII_GPUDT_STRATEGY__COPY1D && i != MPII_GPUDT_STRATEGY__COPY2D)
+            cost += in->switch_ns;
         if (best_cost < 0 || cost < best_cost) {
             best = i;
             best_cost = cost;

@@ -47,6 +47,7 @@ struct MPII_Gpudt_plan_in {
     int nsms;                   /* multiprocessors of the device */
     int max_blocks;             /* thread blocks to use at most; 0: as measured to be best */
     struct MPII_Gpudt_image_at image;   /* the type's image on that device */
+    double switch_ns;           /* what any kernel costs more, as the GPU may be another process's */
     int wide;                   /* 1: kernels with 64-bit indices even where 32 bits do */
     unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other may */
 };

@@ -57,14 +57,15 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 #define MPIDI_Gpudt_takes_send(...)     \
     (unlikely(MPIR_Gpudt_is_present()) && MPIDI_Gpudt_isend(__VA_ARGS__))
 
-/* Copy for a message from a process to itself, if a GPU has part in it.
- *   sbuf ... rdt   (IN)   as for MPIDI_CH3U_Buffer_copy
- *   data_sz        (IN)   bytes to copy, more than 0, at most what either side has
- *   mpi_errno_ptr  (OUT)  the copy's error; untouched where false is returned
- * Returns whether it was for the GPU to do. */
-bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, void *rbuf,
-                           MPI_Aint rcount, MPI_Datatype rdt, intptr_t data_sz,
-                           int *mpi_errno_ptr);
+/* Copy a message of a process to itself, in host memory or on a GPU (ch3u_gpudt_self.c). Both requests
+ * stay incomplete while a GPU copies; the caller completes them once, as if it were done. Errors are
+ * in their statuses.
+ *   sreq, rreq  (IN)   send and receive, matched
+ *   sbuf ... rdt  (IN)   as for MPIDI_CH3U_Buffer_copy
+ *   sz          (OUT)  bytes of the message that have room; 0 on failure */
+void MPIDI_Gpudt_self_copy(MPIR_Request * sreq, const void *sbuf, MPI_Aint scount,
+                           MPI_Datatype sdt, MPIR_Request * rreq, void *rbuf, MPI_Aint rcount,
+                           MPI_Datatype rdt, intptr_t * sz);
 
 /* ---- receiving (ch3u_gpudt_recv.c) ---- */
 

@@ -86,6 +86,20 @@ struct MPIDI_Gpudt_msg {
     struct MPIDI_Gpudt_part part[];
 };
 
+/* Have the progress engine call what is under way, from the first message on. */
+int MPIDI_Gpudt_hook_make(void);
+
+/* Have the progress engine look. */
+void MPIDI_Gpudt_wake(void);
+
+/* Let messages of the process to itself advance (ch3u_gpudt_self.c).
+ *   has_ended  (OUT)  set if some request was completed, else left alone
+ * Returns whether some are still under way. */
+bool MPIDI_Gpudt_self_advance(bool * has_ended);
+
+/* Give up those that are left; part of MPI_Finalize. */
+void MPIDI_Gpudt_self_end(void);
+
 /* Make the state of a message and attach it to its request.
  *   req      (IN)   its user_buf, user_count and datatype are set
  *   buffer   (IN)   description of the user's buffer, which the message owns now, also on failure;

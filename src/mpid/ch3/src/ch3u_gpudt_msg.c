@@ -46,8 +46,7 @@ static bool has_hook = false;
 
 /* ---- the progress engine ---- */
 
-/* Have the progress engine look. */
-static void wake(void)
+void MPIDI_Gpudt_wake(void)
 {
     if (!MPIDI_Gpudt_is_busy) {
         MPIDI_Gpudt_is_busy = true;
@@ -65,7 +64,7 @@ static void active_set(struct MPIDI_Gpudt_msg *msg, bool is_active)
         DL_DELETE_NP(actives, msg, active_next, active_prev);
     msg->is_active = is_active;
     if (is_active)
-        wake();
+        MPIDI_Gpudt_wake();
 }
 
 static void msg_free(struct MPIDI_Gpudt_msg *msg)
@@ -88,7 +87,7 @@ static void msg_settle(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
     active_set(msg, MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) > 0);
     if (msg->is_waiting)
-        wake();
+        MPIDI_Gpudt_wake();
 }
 
 void MPIDI_Gpudt_msg_run(struct MPIDI_Gpudt_msg *msg)
@@ -114,6 +113,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
 static int hook(int *made_progress)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
+    bool is_self_busy;
 
     if (is_advancing)
         return MPI_SUCCESS;
@@ -123,7 +123,8 @@ static int hook(int *made_progress)
     /* What is advanced may add messages to the list; it removes none but itself */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
         MPIDI_Gpudt_msg_run(msg);
-    if (!MPIDI_Gpudt_wait_serve() && actives == NULL) {
+    is_self_busy = MPIDI_Gpudt_self_advance(&has_ended);
+    if (!MPIDI_Gpudt_wait_serve() && actives == NULL && !is_self_busy) {
         MPIDI_Gpudt_is_busy = false;
         MPIR_Progress_hook_deactivate(hook_id);
     }
@@ -147,10 +148,29 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
             msg->req->dev.gpudt = NULL;
         msg_free(msg);
     }
+    MPIDI_Gpudt_self_end();
     MPIR_Progress_hook_deregister(hook_id);
     has_hook = false;
     MPIDI_Gpudt_is_busy = false;
     return 0;
+}
+
+int MPIDI_Gpudt_hook_make(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (likely(has_hook))
+        goto fn_exit;
+    mpi_errno = MPIR_Progress_hook_register(hook, &hook_id);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    has_hook = true;
+    /* Before the pool of staging memory goes */
+    MPIR_Add_finalize(hook_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 void MPIDI_Gpudt_poll_pause(void)
@@ -169,13 +189,8 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg;
 
-    if (!has_hook) {
-        mpi_errno = MPIR_Progress_hook_register(hook, &hook_id);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        has_hook = true;
-        /* Before the pool of staging memory goes */
-        MPIR_Add_finalize(hook_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
-    }
+    mpi_errno = MPIDI_Gpudt_hook_make();
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     msg = MPL_calloc(1, sizeof(*msg) + nparts * (sizeof(msg->part[0]) + sizeof(msg->ticket[0])),
                      MPL_MEM_BUFFER);

@@ -127,6 +127,8 @@ static int copy_start(const struct self_copy *what, const void *sbuf, MPI_Aint s
     copy = MPL_malloc(sizeof(*copy), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!copy, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
     *copy = *what;
+    mpi_errno = MPIDI_Gpudt_hook_make();
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = chunk_begin(copy, sbuf, scount, sdt, rbuf, rcount, rdt);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (copy->chunk == NULL)

@@ -140,20 +140,6 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
     return MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
 }
 
-bool MPIDI_Gpudt_copy_self(const void *sbuf, MPI_Aint scount, MPI_Datatype sdt, void *rbuf,
-                           MPI_Aint rcount, MPI_Datatype rdt, intptr_t data_sz,
-                           int *mpi_errno_ptr)
-{
-    int mpi_errno;
-    bool handled;
-
-    mpi_errno = MPIR_Gpudt_ilocalcopy(sbuf, scount, sdt, rbuf, rcount, rdt, data_sz, NULL,
-                                      &handled);
-    if (handled)
-        *mpi_errno_ptr = mpi_errno;
-    return handled;
-}
-
 /* ---- chunks ---- */
 
 int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
