@@ -15,8 +15,9 @@
  *          \__________________^           ^
  *           \____________________________/
  *
- * (from HOPELESS only for a report), so a thread that reads LOADED may go on using the table even while another one finds that the
- * driver has no device; the functions stay callable until the process ends.
+ * (from HOPELESS only for a report), so a thread that reads LOADED may go on using the table even
+ * while another one finds that the driver has no device; the functions stay callable until the
+ * process ends.
  *
  * The application's environment (CUDA_VISIBLE_DEVICES and others) is the driver's to read. */
 
@@ -119,7 +120,7 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
     return drv;
 }
 
-/* Look for a driver that has come, the first time also whether one can come. Returns the new state. */
+/* Look for a driver that has come, the first time also whether one can. Returns the new state. */
 static int driver_look(void)
 {
     static MPL_atomic_int_t asked = MPL_ATOMIC_INT_T_INITIALIZER(0);
@@ -246,7 +247,7 @@ static bool dev_has_gpu(void)
     return found;
 }
 
-/* Whether the bus has a device of NVIDIA's, or is not known. Nodes may be made as late as in cuInit. */
+/* Whether the bus has a device of NVIDIA's, or is not known. Nodes may come as late as in cuInit. */
 static bool bus_may_have_gpu(void)
 {
     DIR *bus = opendir("/sys/bus/pci/devices");
@@ -291,8 +292,8 @@ static bool node_may_have_gpu(void)
     return dev_has_gpu() || bus_may_have_gpu() || path_has_driver();
 }
 
-/* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table must stay
- * valid when the application unloads its own reference. */
+/* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table
+ * must stay valid when the application unloads its own reference. */
 static void driver_load(void)
 {
     void *library;
