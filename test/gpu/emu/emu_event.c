@@ -190,3 +190,44 @@ EMU_EXPORT CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent
     *ms = 0.001f;
     return emu_leave(CUDA_SUCCESS);
 }
+
+/* ---- a word written when the stream gets there ---- */
+
+struct word {
+    CUdeviceptr addr;
+    cuuint32_t value;
+};
+
+static void word_write(struct emu_op *op)
+{
+    const struct word *word = op->args;
+    uint32_t *to = emu_translate(op->stream->ctx, (const void *) word->addr, sizeof(*to));
+
+    if (to)
+        __atomic_store_n(to, word->value, __ATOMIC_RELEASE);
+    else
+        emu_break(op->stream->ctx, CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+static void word_drop(struct emu_op *op)
+{
+    free(op->args);
+}
+
+EMU_EXPORT CUresult CUDAAPI cuStreamWriteValue32(CUstream handle, CUdeviceptr addr, cuuint32_t value,
+                                                 unsigned int flags)
+{
+    CUstream stream;
+    struct word *word;
+
+    EMU_ENTER(EMU_NEED__CTX);
+    stream = emu_stream_get(handle);
+    EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
+    EMU_CHECK(!stream->is_captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EMU_CHECK(addr % 4 == 0 && flags == CU_STREAM_WRITE_VALUE_DEFAULT, CUDA_ERROR_INVALID_VALUE);
+    word = malloc(sizeof(*word));
+    EMU_CHECK(word, CUDA_ERROR_OUT_OF_MEMORY);
+    word->addr = addr;
+    word->value = value;
+    return emu_leave(emu_enqueue(stream, word_write, word_drop, word, NULL));
+}

@@ -17,3 +17,4 @@
     EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _unpack);
 
 MPII_GPUDT_KERNEL_ALL(EXPORT)
+EMU_KERNEL(gpudt_batch);

@@ -32,7 +32,7 @@ struct scenario {
     enum direction direction;
     enum mem_kind user_kind, other_kind;        /* a copy goes from user to other */
     type_fn user_type, other_type;      /* other_type: copies only */
-    int is_nonblocking;
+    int is_nonblocking;         /* 2: in parts that are in flight together */
     int is_mixed;               /* second half of the user's blocks in pageable memory */
     const char *env[SCENARIO_MAX_ENV];  /* NAME=value for the process */
 };

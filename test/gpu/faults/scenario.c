@@ -90,6 +90,7 @@ static MPI_Datatype tree_type(void)
 #define TREE "MPIR_CVAR_GPUDT_STRATEGY=tree"
 #define SMALL_PINNED "MPIR_CVAR_GPUDT_PINNED_CHUNK=256"
 #define SMALL_DEVICE "MPIR_CVAR_GPUDT_DEVICE_CHUNK=256"
+#define LATE "EMU_DELAY_MIN_US=3000", "EMU_DELAY_US=3000"
 #define NO_SPARES "MPIR_CVAR_GPUDT_SPARE_MAX=0"
 
 #define PACK_ROW(name_, user_, other_, type_, ...)                              \
@@ -99,6 +100,7 @@ static MPI_Datatype tree_type(void)
     {"copy " name_, DIRECTION__COPY, from_, to_, from_type_, to_type_, __VA_ARGS__}
 #define PLAIN 0, 0
 #define NONBLOCKING 1, 0
+#define IN_PARTS 2, 0
 #define MIXED 0, 1
 
 static const struct scenario scenarios[] = {
@@ -139,6 +141,8 @@ static const struct scenario scenarios[] = {
     PACK_ROW("vector device pageable nonblocking in chunks", MEM__DEVICE, MEM__PAGEABLE,
              long_vector_type, NONBLOCKING, {SMALL_PINNED}),
     PACK_ROW("list device device nonblocking", MEM__DEVICE, MEM__DEVICE, list_type, NONBLOCKING, {0}),
+    PACK_ROW("vector device pinned in parts", MEM__DEVICE, MEM__PINNED, vector_type, IN_PARTS, {LATE}),
+    PACK_ROW("list device device in parts", MEM__DEVICE, MEM__DEVICE, list_type, IN_PARTS, {LATE}),
     COPY_ROW("device device", MEM__DEVICE, MEM__DEVICE, vector_type, list_type, PLAIN, {0}),
     COPY_ROW("device other-device", MEM__DEVICE, MEM__OTHER_DEVICE, vector_type, list_type, PLAIN,
              {0}),

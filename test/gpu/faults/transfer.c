@@ -227,7 +227,34 @@ static int run_nonblocking(struct transfer *t)
     return err;
 }
 
+/* In parts that are in flight together, from a buffer that is described once: all but the first wait in
+ * a queue. Each of them ends, and the failure of any is the transfer's. */
+static int run_in_parts(struct transfer *t)
+{
+    enum { parts = 4 };
+    struct side *u = &t->user, *o = &t->other;
+    const bool unpack = t->scenario->direction == DIRECTION__UNPACK;
+    MPIR_Gpudt_buffer *buffer;
+    MPIR_Gpudt_op *op[parts] = { NULL };
+    int err, first;
+
+    first = MPIR_Gpudt_buffer_make(u->call_buf, 1, u->call_type, &buffer);
+    for (int i = 0; i < parts && first == MPI_SUCCESS; i++) {
+        MPI_Aint from = i * t->n / parts, to = (i + 1) * t->n / parts;
+        first = MPIR_Gpudt_buffer_move(buffer, from, to - from, (char *) o->call_buf + from, unpack,
+                                       &op[i]);
+    }
+    MPIR_Gpudt_buffer_free(buffer);
+    for (int i = 0; i < parts; i++) {
+        err = MPIR_Gpudt_wait(op[i]);
+        first = first ? first : err;
+    }
+    return first;
+}
+
 int transfer_run(struct transfer *t)
 {
+    if (t->scenario->is_nonblocking > 1)
+        return run_in_parts(t);
     return t->scenario->is_nonblocking ? run_nonblocking(t) : run_blocking(t);
 }

@@ -35,6 +35,8 @@ mpi_core_sources +=                          \
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                              \
+    src/mpi/datatype/gpu/gpudt_batch.c           \
+    src/mpi/datatype/gpu/gpudt_buffer.c          \
     src/mpi/datatype/gpu/gpudt_canon.c           \
     src/mpi/datatype/gpu/gpudt_canon_list.c      \
     src/mpi/datatype/gpu/gpudt_canon_node.c      \
@@ -42,6 +44,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/gpudt_commit.c          \
     src/mpi/datatype/gpu/gpudt_complete.c        \
     src/mpi/datatype/gpu/gpudt_ctx.c             \
+    src/mpi/datatype/gpu/gpudt_data.c            \
     src/mpi/datatype/gpu/gpudt_debug.c           \
     src/mpi/datatype/gpu/gpudt_divisor.c         \
     src/mpi/datatype/gpu/gpudt_driver.c          \
@@ -79,6 +82,7 @@ endif !BUILD_GPUDT_CUDA
 # those that come later. The library carries it as constant data.
 gpudt_kernel_files =                                         \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_kernels.cu      \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_batch.cuh       \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_copy.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_move.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk.cuh        \

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every kernel has one parameter, one of the MPII_Gpudt_args_* structs, and each of these starts
- * with a span: which bytes of the stream move, and how they are shared out.
+/* Every kernel has one parameter, one of the MPII_Gpudt_args_* structs, and each of these but that of
+ * the batch kernel starts with a span: which bytes of the stream move, and how they are shared out.
  *
  *   packed memory   ... | lead  |  head  |  word  word  word ... word  |  tail  |
  *                       ^       ^        ^                             ^        ^
@@ -38,6 +38,15 @@
 #define MPII_GPUDT_SQUARE_IN(unit_)     ((unit_) == 16 ? 32 : 64)
 #define MPII_GPUDT_SQUARE_TURNED(unit_) ((unit_) < 8 ? 64 : 32)
 
+/* The end of the work of some blocks of threads, of which the last one to be done tells the host. */
+struct MPII_Gpudt_end {
+    uint64_t flag;              /* address of an int32_t to set; 0: none */
+    uint64_t counter;           /* address of a uint32_t that is 0 when they begin and when they are
+                                 * done; not used by one block alone */
+    int32_t flag_value;
+    int32_t nblocks;            /* blocks that share the work */
+};
+
 struct MPII_Gpudt_span {
     uint64_t user;              /* address of displacement 0, for stream position 0 */
     uint64_t packed;            /* address that stream position 0 has, or would have */
@@ -51,10 +60,7 @@ struct MPII_Gpudt_span {
     int32_t tiles_per_block;    /* tiles that one block of threads does: neighbours in the list
                                  * kernels, else as many apart as there are blocks */
     int32_t has_ends;           /* 1: there are bytes before pos0 or behind the last full word */
-    uint64_t flag;              /* address of an int32_t that a kernel of one block sets at its end;
-                                 * 0: none */
-    int32_t flag_value;         /* to this */
-    int32_t pad;
+    struct MPII_Gpudt_end end;
 };
 
 /* Division by an invariant: p / d == high_half(2 * p * magic) >> shift, for 0 <= p < 2^31 with the
@@ -162,6 +168,28 @@ struct MPII_Gpudt_args_tree {
     int32_t pad;
     int32_t narrow;             /* 1: worth while to narrow the topmost list for each tile */
     struct MPII_Gpudt_node node[MPII_GPUDT_MAX_NODES];
+};
+
+/* One move of a batch: in pinned host memory. */
+struct MPII_Gpudt_entry {
+    int32_t kernel;             /* enum MPII_Gpudt_kernel_e */
+    int32_t pad[3];
+    union {
+        struct MPII_Gpudt_span span;    /* what all begin with */
+        struct MPII_Gpudt_args_box box;
+        struct MPII_Gpudt_args_tree tree;
+    } args;
+};
+
+#define MPII_GPUDT_BATCH_MOVES 64       /* in a batch at most */
+
+/* The parameter block of the batch kernel. */
+struct MPII_Gpudt_args_batch {
+    struct MPII_Gpudt_end end;
+    uint64_t entries;           /* address of MPII_Gpudt_entry[nentries] */
+    int32_t nentries;
+    uint32_t first[MPII_GPUDT_BATCH_MOVES];     /* block of the launch that is an entry's first */
+    uint16_t words[MPII_GPUDT_BATCH_MOVES];     /* uint64_t of an entry to fetch */
 };
 
 #endif /* GPUDT_ARGS_H_INCLUDED */

@@ -20,6 +20,7 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
                     bool unpack);
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
+static int queue_leave(MPIR_Gpudt_op * op, bool * is_started);
 static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
                      struct MPII_Gpudt_flag *flag, bool * ready);
 static void op_drain(MPIR_Gpudt_op * op);
@@ -85,12 +86,13 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
  * been reported, more of them tell nothing new. */
 static void op_drain(MPIR_Gpudt_op * op)
 {
+    if (MPL_atomic_acquire_load_int(&op->is_queued))
+        MPII_Gpudt_batch_poll(op->engine, op->lane, true);
     for (int i = 0; i < op_nsteps(op); i++) {
         MPII_Gpudt_engine_t *engine = op->step[i].engine;
         MPII_Gpudt_ctx_t entered;
-        if (engine && MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered) ==
-            MPI_SUCCESS) {
-            op->drv->cuStreamSynchronize(engine->stream);
+        if (engine && MPII_Gpudt_engine_reenter(engine, &entered) == MPI_SUCCESS) {
+            op->drv->cuStreamSynchronize(engine->streams[op->lane]);
             MPII_Gpudt_ctx_leave(op->drv, &entered);
         }
     }
@@ -168,12 +170,18 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
     mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
+    if (is_waited_for && !op->is_blocking) {
+        if (flag->word == NULL)
+            MPII_Gpudt_flag_write(engine, op->lane, flag);
+        if (flag->word && !MPL_atomic_relaxed_load_int(&op->is_queued))
+            MPII_Gpudt_batch_note(engine, op->lane, flag, chunk->len);
+    }
     if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
         if (chunk->event[i] == NULL) {
             mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
-        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->stream), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]), mpi_errno);
     }
 
   fn_exit:
@@ -181,6 +189,18 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* Have an operation's move started that waits in a queue, unless it has just got there.
+ *   is_started  (OUT)  whether the GPU knows of it */
+static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
+{
+    if (MPL_atomic_acquire_load_int(&op->is_queued)) {
+        if (op->is_blocking || op->nlooks > 0)
+            MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+        *is_started = !MPL_atomic_acquire_load_int(&op->is_queued);
+    }
+    return *is_started ? op->batch_errno : MPI_SUCCESS;
 }
 
 /* Wait for the last step started, which is the GPU's, or only ask if the call may not block. */
@@ -193,6 +213,10 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     CUresult res;
 
     *ready = true;
+    mpi_errno = queue_leave(op, ready);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!*ready)
+        goto fn_exit;
     if (chunk->flag[i].word && MPII_Gpudt_flag_is_set(&chunk->flag[i])) {
         MPII_Gpudt_flag_put(engine, &chunk->flag[i]);
         goto fn_exit;
@@ -216,7 +240,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     } else if (chunk->event[i]) {
         MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
     } else {
-        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->stream), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
     }
 
   fn_exit:
@@ -254,10 +278,10 @@ static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
     if (op->is_blocking) {
         /* Longer waits are the driver's, which may give the processor away */
         if (!flag_spin(flag))
-            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->stream), mpi_errno);
+            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
         *ready = true;
     } else if (op->nlooks > 0) {
-        CUresult res = op->drv->cuStreamQuery(engine->stream);
+        CUresult res = op->drv->cuStreamQuery(engine->streams[op->lane]);
         if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
             mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuStreamQuery", __func__, __LINE__);
             goto fn_fail;
@@ -275,41 +299,36 @@ static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
 
 /* ---- steps ---- */
 
-static int copy_start(MPII_Gpudt_engine_t * engine, char *to, const char *from, int64_t n)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    MPII_GPUDT_CHECK(engine->drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n,
-                                                engine->stream), mpi_errno);
-    MPII_GPUDT_COUNT(copies, 1);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* From source to destination, at least one of which is contiguous. */
 static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
                        struct MPII_Gpudt_flag *flag)
 {
     MPII_Gpudt_engine_t *engine = op->step[0].engine;
     bool unpack = op->src.type == NULL;
-    struct MPII_Gpudt_side *side = unpack ? &op->dst : &op->src;
     struct MPII_Gpudt_side *contig = unpack ? &op->src : &op->dst;
-    char *contig_addr = contig->addr + chunk->pos;
+    struct MPII_Gpudt_move move = {
+        .engine = engine,
+        .lane = op->lane,
+        .side = unpack ? &op->dst : &op->src,
+        .pos = chunk->pos,
+        .len = chunk->len,
+        .contig = (uint64_t) (uintptr_t) contig->addr + (uint64_t) chunk->pos,
+        .contig_place = contig->place,
+        .unpack = unpack,
+        .flag = flag,
+        .is_waited_for = op->is_blocking,
+        .may_queue = op->is_blocking ? NULL : op
+    };
 
     switch (op->step[0].method) {
         case MPII_GPUDT_METHOD__KERNEL:
-            return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
-                                     (uint64_t) (uintptr_t) contig_addr + contig->shift,
-                                     contig->place, unpack, flag);
+            move.contig += contig->shift;
+            return MPII_Gpudt_launch(&move);
         case MPII_GPUDT_METHOD__ROWS:
-            return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, contig_addr,
-                                          unpack);
+            return MPII_Gpudt_rows_launch(&move);
         default:
-            return copy_start(engine, op->dst.addr + chunk->pos, op->src.addr + chunk->pos,
-                              chunk->len);
+            return MPII_Gpudt_copy_launch(engine, op->lane, op->dst.addr + chunk->pos,
+                                          op->src.addr + chunk->pos, chunk->len);
     }
 }
 
@@ -321,20 +340,29 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
     struct MPII_Gpudt_side *side = i == 0 ? &op->src : &op->dst;
     const struct MPII_Gpudt_area *area = chunk->area;
     bool unpack = i == 1;
-    enum MPII_Gpudt_place_e place = area->kind != MPII_GPUDT_AREA__DEVICE ?
-        MPII_GPUDT_PLACE__HOST : engine == op->engine ? MPII_GPUDT_PLACE__DEVICE :
-        MPII_GPUDT_PLACE__PEER;
     char *addr = side->addr + chunk->pos;
+    struct MPII_Gpudt_move move = {
+        .engine = engine,
+        .lane = op->lane,
+        .side = side,
+        .pos = chunk->pos,
+        .len = chunk->len,
+        .contig = (uint64_t) (uintptr_t) area->mem,
+        .contig_place = area->kind != MPII_GPUDT_AREA__DEVICE ? MPII_GPUDT_PLACE__HOST :
+            engine == op->engine ? MPII_GPUDT_PLACE__DEVICE : MPII_GPUDT_PLACE__PEER,
+        .unpack = unpack,
+        .flag = flag,
+        .is_waited_for = op->is_blocking
+    };
 
     switch (op->step[i].method) {
         case MPII_GPUDT_METHOD__KERNEL:
-            return MPII_Gpudt_launch(engine, side, chunk->pos, chunk->len,
-                                     (uint64_t) (uintptr_t) area->mem, place, unpack, flag);
+            return MPII_Gpudt_launch(&move);
         case MPII_GPUDT_METHOD__ROWS:
-            return MPII_Gpudt_rows_launch(engine, side, chunk->pos, chunk->len, area->mem, unpack);
+            return MPII_Gpudt_rows_launch(&move);
         case MPII_GPUDT_METHOD__COPY:
-            return copy_start(engine, unpack ? addr : area->mem, unpack ? area->mem : addr,
-                              chunk->len);
+            return MPII_Gpudt_copy_launch(engine, op->lane, unpack ? addr : area->mem,
+                                          unpack ? area->mem : addr, chunk->len);
         default:
             return step_cpu(side, chunk, unpack);
     }
@@ -360,9 +388,11 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
 static int op_progress(MPIR_Gpudt_op * op, bool * done)
 {
     int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->engine;
+    enum MPII_Gpudt_lane_e lane = op->lane;
     MPII_Gpudt_ctx_t entered;
 
-    mpi_errno = MPII_Gpudt_ctx_enter(op->drv, op->engine->device, op->engine->ctx, &entered);
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
     if (mpi_errno == MPI_SUCCESS) {
         mpi_errno = MPII_Gpudt_op_advance(op, done);
         MPII_Gpudt_ctx_leave(op->drv, &entered);
@@ -372,9 +402,33 @@ static int op_progress(MPIR_Gpudt_op * op, bool * done)
     }
     if (mpi_errno)
         *done = true;
-    if (*done)
+    if (*done) {
         MPL_free(op);
+        MPII_Gpudt_batch_poll(engine, lane, false);
+    }
     return mpi_errno;
+}
+
+/* The flag that an operation waits for and that ends it; NULL: there is more to it. */
+static struct MPII_Gpudt_flag *flag_last(MPIR_Gpudt_op * op)
+{
+    struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
+    struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+
+    if (op->started < op->n || op->nbusy > 1 || chunk->nsteps < op_nsteps(op))
+        return NULL;
+    return flag->word ? flag : NULL;
+}
+
+/* End an operation whose last flag is set: no call of the driver but for what waits in the queue. */
+static void op_end(MPIR_Gpudt_op * op)
+{
+    MPII_Gpudt_engine_t *engine = op->engine;
+    enum MPII_Gpudt_lane_e lane = op->lane;
+
+    op_finish(op);
+    MPL_free(op);
+    MPII_Gpudt_batch_poll(engine, lane, false);
 }
 
 /* Whether there is nothing to do but to look at a flag again: costs a load. */
@@ -385,19 +439,33 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
 
     if (op->nbusy < op->nchunks && op->started < op->n)
         return false;
-    return flag->word && !MPII_Gpudt_flag_is_set(flag) && ++op->nlooks % FLAG_LOOKS != 0;
+    if (!flag->word || MPII_Gpudt_flag_is_set(flag) || ++op->nlooks % FLAG_LOOKS == 0)
+        return false;
+    if (MPL_atomic_acquire_load_int(&op->is_queued)) {
+        MPII_Gpudt_batch_poll(op->engine, op->lane, false);
+        return MPL_atomic_acquire_load_int(&op->is_queued) || op->batch_errno == MPI_SUCCESS;
+    }
+    return op->batch_errno == MPI_SUCCESS;
 }
 
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_done = false;
+    const struct MPII_Gpudt_flag *last;
 
     MPIR_FUNC_ENTER;
 
     op->is_blocking = false;
-    if (!flag_is_awaited(op))
-        mpi_errno = op_progress(op, &is_done);
+    if (!flag_is_awaited(op)) {
+        last = flag_last(op);
+        if (last && MPII_Gpudt_flag_is_set(last)) {
+            op_end(op);
+            is_done = true;
+        } else {
+            mpi_errno = op_progress(op, &is_done);
+        }
+    }
     *done = is_done;
 
     MPIR_FUNC_EXIT;
@@ -408,12 +476,19 @@ int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_done = false;
+    const struct MPII_Gpudt_flag *last;
 
     MPIR_FUNC_ENTER;
 
     if (op) {
         op->is_blocking = true;
-        mpi_errno = op_progress(op, &is_done);
+        if (MPL_atomic_acquire_load_int(&op->is_queued))
+            MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+        last = flag_last(op);
+        if (last && op->batch_errno == MPI_SUCCESS && flag_spin(last))
+            op_end(op);
+        else
+            mpi_errno = op_progress(op, &is_done);
     }
 
     MPIR_FUNC_EXIT;

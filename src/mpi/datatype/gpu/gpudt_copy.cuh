@@ -69,20 +69,39 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
+/* Whether this block is the last of nblocks to get here. Those before it have made what they have moved
+ * visible to it. */
+GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
+{
+#ifdef __CUDA_ARCH__
+    unsigned *at = (unsigned *) counter;
+    __threadfence();
+    if (atomicAdd(at, 1u) != (unsigned) nblocks - 1)
+        return false;
+    *(volatile unsigned *) at = 0;
+#else
+    uint32_t *at = (uint32_t *) GPUDT_ADDRESS(counter, 4, 4);
+    if (__atomic_fetch_add(at, 1, __ATOMIC_ACQ_REL) != (uint32_t) nblocks - 1)
+        return false;
+    __atomic_store_n(at, 0, __ATOMIC_RELAXED);
+#endif
+    return true;
+}
+
 /* The end of every kernel: what it has moved can be seen by everyone who then sees the flag. The host
  * finds this out sooner than the end of the launch. */
-GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_span &span)
+GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
 {
-    if (span.flag == 0)
+    if (end.flag == 0)
         return;
     __syncthreads();
-    if (threadIdx.x != 0)
+    if (threadIdx.x != 0 || (end.nblocks > 1 && !gpudt_is_last(end.counter, end.nblocks)))
         return;
     __threadfence_system();
 #ifdef __CUDA_ARCH__
-    *(volatile int32_t *) span.flag = span.flag_value;
+    *(volatile int32_t *) end.flag = end.flag_value;
 #else
-    __atomic_store_n((int32_t *) GPUDT_ADDRESS(span.flag, 4, 4), span.flag_value, __ATOMIC_RELEASE);
+    __atomic_store_n((int32_t *) GPUDT_ADDRESS(end.flag, 4, 4), end.flag_value, __ATOMIC_RELEASE);
 #endif
 }
 

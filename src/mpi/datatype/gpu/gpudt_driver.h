@@ -72,7 +72,8 @@
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(CtxGetId, 12000, "cuCtxGetId")                                                 \
     F(CtxSetFlags, 12010, "cuCtxSetFlags")                                           \
-    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")
+    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                    \
+    F(StreamWriteValue32, 11070, "cuStreamWriteValue32_v2")
 
 /* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
  * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */

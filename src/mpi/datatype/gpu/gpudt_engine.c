@@ -113,6 +113,21 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
     }
 }
 
+int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    entered->ctx = NULL;
+    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
+                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
+    mpi_errno = MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, entered);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Peer access is the program's to switch on and off: had we done so, its own cudaDeviceEnablePeerAccess
  * would fail, and after its cudaDeviceDisablePeerAccess our kernels. So this is asked anew for each
  * transfer. */
@@ -193,7 +208,15 @@ static int engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ct
     goto fn_exit;
 }
 
-/* What an engine has from the beginning: its mark and its stream. */
+static void streams_destroy(MPII_Gpudt_engine_t * engine)
+{
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++) {
+        if (engine->streams[i])
+            engine->drv->cuStreamDestroy(engine->streams[i]);
+    }
+}
+
+/* What an engine has from the beginning: its mark and its streams. */
 static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -215,12 +238,14 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->mark, MARK_SZ), mpi_errno);
     MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->mark_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                                 engine->mark), mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->stream, CU_STREAM_NON_BLOCKING,
-                                                     greatest), mpi_errno);
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++)
+        MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i], CU_STREAM_NON_BLOCKING,
+                                                         greatest), mpi_errno);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
+    streams_destroy(engine);
     if (engine->mark)
         drv->cuMemFree(engine->mark);
     goto fn_exit;
@@ -245,14 +270,16 @@ static void engine_end(MPII_Gpudt_engine_t * engine)
     MPII_Gpudt_ctx_t entered;
     bool is_alive = engine_enter_last(engine, &entered);
 
-    if (is_alive)
-        drv->cuStreamSynchronize(engine->stream);
+    for (int i = 0; is_alive && i < MPII_GPUDT_NLANES; i++)
+        drv->cuStreamSynchronize(engine->streams[i]);
     MPII_Gpudt_uploads_free(engine, is_alive);
+    MPII_Gpudt_batches_free(engine, is_alive);
     MPII_Gpudt_pools_free(engine, is_alive);
+    MPII_Gpudt_host_forget(engine);
     if (is_alive) {
         if (engine->module_state == MPII_GPUDT_MODULE__LOADED)
             drv->cuModuleUnload(engine->module);
-        drv->cuStreamDestroy(engine->stream);
+        streams_destroy(engine);
         drv->cuMemFree(engine->mark);
         MPII_Gpudt_ctx_leave(drv, &entered);
     }

@@ -9,6 +9,19 @@
 #include "gpudt_host.h"
 #include "gpudt_topo.h"
 
+/* Memory that was registered, and where. What is in here need not be asked about. A range whose context
+ * has ended stays until it is unregistered or registered again: its engine never gets alive again. */
+struct range {
+    struct range *next;
+    char *mem;
+    size_t sz;
+    MPII_Gpudt_engine_t *engine;
+    uint64_t shift;             /* from the CPU's address to that for the engine's device */
+};
+
+static MPL_initlock_t ranges_lock = MPL_INITLOCK_INITIALIZER;
+static struct range *ranges;
+
 bool MPIR_Gpudt_is_present(void)
 {
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
@@ -25,46 +38,160 @@ static void place(const MPII_Gpudt_driver_t * drv, int device, void *mem, size_t
         MPIR_Gpudt_place_near_pci(busid, mem, sz);
 }
 
-/* Run one of the two calls in a context; the address is what tells which. */
-static CUresult call_in_context(const void *addr, void *mem, size_t sz, bool is_own)
+/* The range that starts at mem, or NULL; caller holds ranges_lock. */
+static struct range **range_at(const void *mem)
+{
+    struct range **at;
+
+    for (at = &ranges; *at && (*at)->mem != mem; at = &(*at)->next);
+    return at;
+}
+
+/* Take the range that starts at mem out of the table; NULL if there is none. */
+static struct range *range_take(const void *mem)
+{
+    struct range **at, *range;
+
+    MPL_initlock_lock(&ranges_lock);
+    at = range_at(mem);
+    range = *at;
+    if (range)
+        *at = range->next;
+    MPL_initlock_unlock(&ranges_lock);
+    return range;
+}
+
+/* Register memory in the context of a GPU buffer. */
+static bool range_make(struct range *range, const void *gpu_addr, bool is_own)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
     MPIR_Gpudt_ptr_t ptr;
     MPII_Gpudt_ctx_t entered;
-    CUresult res;
+    CUdeviceptr mapped;
+    bool is_made;
 
-    if (drv == NULL || MPIR_Gpudt_query_ptr(addr, &ptr) != MPI_SUCCESS ||
+    if (drv == NULL || MPIR_Gpudt_query_ptr(gpu_addr, &ptr) != MPI_SUCCESS ||
         ptr.mem == MPIR_GPUDT_MEM__HOST ||
-        MPII_Gpudt_ctx_enter(drv, ptr.device, ptr.ctx, &entered) != MPI_SUCCESS)
-        return CUDA_ERROR_INVALID_VALUE;
+        MPII_Gpudt_engine_enter(drv, ptr.device, ptr.ctx, &range->engine, &entered) != MPI_SUCCESS)
+        return false;
 
-    if (sz && is_own)
-        place(drv, ptr.device, mem, sz);
-    if (sz)
-        res = drv->cuMemHostRegister(mem, sz, CU_MEMHOSTREGISTER_PORTABLE |
-                                     CU_MEMHOSTREGISTER_DEVICEMAP);
-    else
-        res = drv->cuMemHostUnregister(mem);
+    if (is_own)
+        place(drv, ptr.device, range->mem, range->sz);
+    is_made = drv->cuMemHostRegister(range->mem, range->sz, CU_MEMHOSTREGISTER_PORTABLE |
+                                     CU_MEMHOSTREGISTER_DEVICEMAP) == CUDA_SUCCESS;
+    if (is_made && drv->cuMemHostGetDevicePointer(&mapped, range->mem, 0) == CUDA_SUCCESS) {
+        range->shift = mapped - (uint64_t) (uintptr_t) range->mem;
+    } else if (is_made) {
+        drv->cuMemHostUnregister(range->mem);
+        is_made = false;
+    }
     MPII_Gpudt_ctx_leave(drv, &entered);
-    return res;
+    return is_made;
 }
 
 bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool is_own)
 {
-    if (call_in_context(gpu_addr, mem, sz, is_own) != CUDA_SUCCESS) {
+    struct range *range = MPL_malloc(sizeof(*range), MPL_MEM_BUFFER), *ended;
+
+    if (range) {
+        range->mem = mem;
+        range->sz = sz;
+    }
+    if (range == NULL || !range_make(range, gpu_addr, is_own)) {
+        MPL_free(range);
         MPII_GPUDT_COUNT(fallbacks_pinned, 1);
         return false;
     }
     MPII_GPUDT_COUNT(pinned_bytes, sz);
+
+    /* A registration that ended with its context */
+    ended = range_take(mem);
+    if (ended)
+        MPII_GPUDT_UNCOUNT(pinned_bytes, ended->sz);
+    MPL_free(ended);
+    MPL_initlock_lock(&ranges_lock);
+    range->next = ranges;
+    ranges = range;
+    MPL_initlock_unlock(&ranges_lock);
     return true;
+}
+
+bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz)
+{
+    const MPII_Gpudt_engine_t *engine = NULL;
+    struct range *range;
+
+    MPL_initlock_lock(&ranges_lock);
+    range = *range_at(mem);
+    if (range && range->sz == sz)
+        engine = range->engine;
+    MPL_initlock_unlock(&ranges_lock);
+    return engine && MPII_Gpudt_engine_is_alive(engine);
 }
 
 void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
 {
-    /* While it is registered, its own address names the context. If that is gone, so is the
-     * registration. */
-    call_in_context(mem, mem, 0, false);
-    MPII_GPUDT_UNCOUNT(pinned_bytes, sz);
+    struct range *range = range_take(mem);
+    MPII_Gpudt_engine_t *engine = range ? range->engine : NULL;
+    MPII_Gpudt_ctx_t entered;
+
+    /* If the context is gone, so is the registration */
+    if (engine && MPII_Gpudt_engine_is_alive(engine) &&
+        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+        engine->drv->cuMemHostUnregister(mem);
+        MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    }
+    if (range)
+        MPII_GPUDT_UNCOUNT(pinned_bytes, sz);
+    MPL_free(range);
+}
+
+bool MPII_Gpudt_host_find(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
+{
+    struct range **at, *range;
+
+    MPL_initlock_lock(&ranges_lock);
+    for (at = &ranges; *at; at = &(*at)->next) {
+        range = *at;
+        if (range->engine == engine && side->low >= range->mem &&
+            side->high <= range->mem + range->sz)
+            break;
+    }
+    range = *at;
+    if (range) {
+        side->ptr.mem = MPIR_GPUDT_MEM__PINNED;
+        side->ptr.device = engine->device;
+        side->ptr.ctx = engine->ctx;
+        side->ptr.sync_memops = false;
+        side->is_mixed = false;
+        side->place = MPII_GPUDT_PLACE__HOST;
+        side->shift = range->shift;
+        side->reached_by = engine;
+        /* The next one is likely to be in the same */
+        *at = range->next;
+        range->next = ranges;
+        ranges = range;
+    }
+    MPL_initlock_unlock(&ranges_lock);
+    return range != NULL;
+}
+
+void MPII_Gpudt_host_forget(const MPII_Gpudt_engine_t * engine)
+{
+    struct range **at, *range;
+
+    MPL_initlock_lock(&ranges_lock);
+    for (at = &ranges; *at;) {
+        range = *at;
+        if (range->engine == engine) {
+            *at = range->next;
+            MPII_GPUDT_UNCOUNT(pinned_bytes, range->sz);
+            MPL_free(range);
+        } else {
+            at = &range->next;
+        }
+    }
+    MPL_initlock_unlock(&ranges_lock);
 }
 
 int MPIR_Gpudt_host_epoch(bool look)

@@ -57,7 +57,15 @@ enum MPII_Gpudt_memops_e {
     MPII_GPUDT_MEMOPS__MARKED
 };
 
-#define MPII_GPUDT_NFLAGS 64            /* as many as flags_in_use has bits */
+/* Streams of an engine: what is in one of them does not queue behind what is in the other. All steps of
+ * an operation that an engine does are in the same one. */
+enum MPII_Gpudt_lane_e {
+    MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
+    MPII_GPUDT_LANE__UNPACK,
+    MPII_GPUDT_NLANES
+};
+
+#define MPII_GPUDT_NFLAGS 256           /* a multiple of 64 */
 
 typedef struct MPII_Gpudt_engine {
     struct MPII_Gpudt_engine *next;
@@ -72,11 +80,13 @@ typedef struct MPII_Gpudt_engine {
     CUdeviceptr mark;
     unsigned long long mark_id;
 
-    CUstream stream;            /* all work of the engine is ordered by it */
+    CUstream streams[MPII_GPUDT_NLANES];
     int nsms;
     int shared;                 /* for MPII_Gpudt_is_shared */
     MPL_atomic_int_t sync_memops;       /* enum MPII_Gpudt_memops_e */
     MPL_atomic_int_t memops_busy;       /* true: the last wait there was in vain */
+
+    struct MPII_Gpudt_queue *queues;    /* NULL: none yet; see gpudt_batch.c */
 
     /* All below are guarded by MPII_Gpudt_pool_lock. */
     enum MPII_Gpudt_module_e module_state;
@@ -90,8 +100,10 @@ typedef struct MPII_Gpudt_engine {
     char *flags;                /* pinned memory of the flags; NULL: none yet */
     CUdeviceptr flags_addr;     /* the same for kernels */
     bool no_flags;              /* it could not be had, or is not wanted */
-    uint64_t flags_in_use;      /* bit i: flag i */
+    uint64_t flags_in_use[MPII_GPUDT_NFLAGS / 64];      /* bit i % 64 of i / 64: flag i */
     int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
+    CUdeviceptr counters;       /* one for each flag, all 0 but in use; 0: none yet */
+    bool no_counters;           /* they could not be had */
 
     /* Guarded by a lock of gpudt_upload.c. */
     struct MPII_Gpudt_block *blocks;
@@ -116,6 +128,10 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
 
 /* Whether an engine's context still exists. Safe to ask at any time. */
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
+
+/* Enter the context of an engine that was used before; an error if the program has ended it.
+ *   entered  (OUT)  for MPII_Gpudt_ctx_leave; on failure nothing is entered */
+int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
 
 /* Whether kernels of engine may access plain allocations of peer, because the program has switched that
  * on. The engine's context is current. */
@@ -171,17 +187,39 @@ size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind);
 int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event);
 void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event);
 
-/* A word of pinned memory that a kernel of one block sets when all that it has moved can be seen. */
+/* Pin fresh host memory; NULL if that cannot be done. It is not the context's: what was written there can
+ * be read when the program has ended the context.
+ *   addr  (OUT)  for kernels */
+char *MPII_Gpudt_pinned_map(MPII_Gpudt_engine_t * engine, size_t sz, CUdeviceptr * addr);
+/* Give it back; mem may be NULL. */
+void MPII_Gpudt_pinned_unmap(MPII_Gpudt_engine_t * engine, char *mem, size_t sz, bool is_alive);
+
+/* A word of pinned memory that a kernel sets when all that it has moved can be seen. */
 struct MPII_Gpudt_flag {
     MPL_atomic_int_t *word;     /* NULL: no flag */
     uint64_t addr;              /* of the word, for kernels */
+    uint64_t counter;           /* address of the word by which several blocks know the last one */
     int value;                  /* of the word when it is set */
 };
 
-/* Get a flag that is not set; flag->word is NULL if there is none. */
-void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
+/* Get a flag that is not set; flag->word is NULL if there is none.
+ *   nblocks  (IN)  blocks of threads that are to set it together */
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, unsigned nblocks,
+                         struct MPII_Gpudt_flag *flag);
+/* Have the driver set a flag when a stream gets there, if it can; no flag else. */
+void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_flag *flag);
 /* Give one back, if there is one, when it is set or never will be. */
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
+
+/* Have the end of some blocks set a flag. */
+static inline void MPII_Gpudt_flag_ask(struct MPII_Gpudt_end *end,
+                                       const struct MPII_Gpudt_flag *flag)
+{
+    end->flag = flag->addr;
+    end->counter = flag->counter;
+    end->flag_value = flag->value;
+}
 
 static inline bool MPII_Gpudt_flag_is_set(const struct MPII_Gpudt_flag *flag)
 {
@@ -194,6 +232,19 @@ void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 
 /* ---- sides and operations ---- */
 
+/* What a caller says of one side. */
+struct MPII_Gpudt_data {
+    const void *addr;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    MPI_Aint first;             /* stream position of the first byte to move */
+    /* found out by MPII_Gpudt_data_measure */
+    bool is_contig;
+    bool is_absolute;           /* blocks may be anywhere */
+    int64_t size;               /* packed bytes of one datatype */
+    char *low, *high;           /* all memory of the buffer */
+};
+
 /* One side of a transfer. */
 struct MPII_Gpudt_side {
     char *addr;                 /* contiguous: of the first byte to move; else the user's buffer */
@@ -204,7 +255,9 @@ struct MPII_Gpudt_side {
     char *low;                  /* lowest byte that may be touched, and one past the highest */
     char *high;
     MPIR_Gpudt_ptr_t ptr;       /* memory of the first block; if mixed, of the first on a GPU */
+    MPII_Gpudt_engine_t *engine;        /* of the memory; NULL: not looked for yet */
     bool is_mixed;              /* blocks are in memory that no one kernel or CPU can access */
+    const MPII_Gpudt_engine_t *reached_by;      /* the engine that shift and place are known for */
     uint64_t shift;             /* what to add to an address for use on the engine's device */
     enum MPII_Gpudt_place_e place;      /* as seen from there */
 };
@@ -245,6 +298,7 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_side src, dst;
     int64_t n;
     bool is_blocking;
+    enum MPII_Gpudt_lane_e lane;
     MPII_Gpudt_engine_t *engine;        /* of the lead; work areas are from its pools */
     bool is_direct;
     struct MPII_Gpudt_step step[2];     /* step[1] of a direct transfer is not used */
@@ -254,11 +308,42 @@ struct MPIR_Gpudt_op {
     int nbusy;                  /* under way */
     int64_t started;            /* bytes in chunks that were started */
     unsigned nlooks;            /* at flags that were not set */
+    MPL_atomic_int_t is_queued; /* its move waits in a queue */
+    int batch_errno;            /* why it could not be started from there; set before is_queued is not */
     struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
 };
 
 /* The side whose GPU does the work of a transfer (gpudt_route.c). */
 const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op);
+
+/* Measure what a caller says (gpudt_data.c).
+ *   data  (IN/OUT)  buffer, datatype and position are set */
+void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *data);
+/* Packed bytes of the whole buffer; what does not fit in 64 bits is found by MPII_Gpudt_side_set. */
+int64_t MPII_Gpudt_data_size(const struct MPII_Gpudt_data *data);
+
+/* Fill in a side but for its memory. The type's state is got later, if it is needed.
+ *   n  (IN)  bytes to move */
+void MPII_Gpudt_side_place(const struct MPII_Gpudt_data *data, int64_t n,
+                           struct MPII_Gpudt_side *side);
+/* Find out exactly where a side's data is, from the state of its datatype: the datatype object's own
+ * true_lb is wrong for some nests of resized types and distributed arrays. What turns out to be
+ * contiguous needs no datatype any more. */
+int MPII_Gpudt_side_set(const struct MPII_Gpudt_data *data, int64_t n,
+                        struct MPII_Gpudt_side *side);
+
+/* Whether a side is in host memory that MPIR_Gpudt_host_register registered in the context of an
+ * engine; if so, fill in all about its memory without a call of the driver (gpudt_host.c).
+ *   engine  (IN)      known to be alive
+ *   side    (IN/OUT)  contiguous */
+bool MPII_Gpudt_host_find(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side);
+/* Forget what was registered in an engine's context; part of its end. */
+void MPII_Gpudt_host_forget(const MPII_Gpudt_engine_t * engine);
+
+/* Start a transfer (gpudt_pack.c).
+ *   local  (IN)   both sides, classified; n and lane. Holds no references to datatypes afterwards
+ *   op     (OUT)  as for MPIR_Gpudt_ipack */
+int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 
 /* Decide how a transfer goes, and get the work areas it needs (gpudt_route.c).
  *   op  (IN/OUT)  all down to engine is set, and engine's context is current; the rest is filled
@@ -287,21 +372,57 @@ static inline bool MPII_Gpudt_side_is_gpu(const struct MPII_Gpudt_side *side)
  * (gpudt_near.c). */
 bool MPII_Gpudt_is_near(const void *addr);
 
-/* Start to move bytes [pos, pos + len) of a transfer between a side and contiguous memory, on the
- * engine's stream; the engine's context is current (gpudt_launch.c).
- *   contig        (IN)  address of the first of these bytes, for the engine's device
- *   contig_place  (IN)  memory it is in
- *   unpack        (IN)  true: to the side
- *   flag          (OUT) set at the end, if that is possible; no flag else. NULL: not asked for */
-int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                      int64_t pos, int64_t len, uint64_t contig,
-                      enum MPII_Gpudt_place_e contig_place, bool unpack,
-                      struct MPII_Gpudt_flag *flag);
+/* Bytes [pos, pos + len) of a transfer, to be moved between a side and contiguous memory. */
+struct MPII_Gpudt_move {
+    MPII_Gpudt_engine_t *engine;        /* does it; its context is current */
+    enum MPII_Gpudt_lane_e lane;
+    const struct MPII_Gpudt_side *side;
+    int64_t pos, len;
+    uint64_t contig;            /* address of the first of these bytes, for the engine's device */
+    enum MPII_Gpudt_place_e contig_place;       /* memory it is in */
+    bool unpack;                /* to the side */
+    struct MPII_Gpudt_flag *flag;       /* set at the end, if that is possible; no flag else. NULL:
+                                         * not asked for */
+    bool is_waited_for;         /* somebody blocks until the end */
+    MPIR_Gpudt_op *may_queue;   /* the operation whose only move this is, if it may wait in a queue */
+};
 
-/* The same by driver copies (gpudt_rowcopy.c).
- *   contig  (IN)  any address the driver can copy from or to */
-int MPII_Gpudt_rows_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                           int64_t pos, int64_t len, char *contig, bool unpack);
+/* Start a move by the plan's choice, or leave it in a queue (gpudt_launch.c). */
+int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m);
+
+/* Start a kernel in the current context.
+ *   args  (IN)  its parameter block */
+int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             CUfunction function, unsigned grid, const void *args);
+
+/* ---- batches (gpudt_batch.c) ---- */
+
+/* Leave a move in the queue of its stream if there is work in flight that it would wait for anyway.
+ *   in     (IN)   what the plan is made from
+ *   added  (OUT)  false: to be started now; true: m->may_queue->is_queued, and its flag is the
+ *                 move's */
+int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                         bool * added);
+
+/* Note that work of so many bytes, which nobody blocks for, has been started, and will set a flag. */
+void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           const struct MPII_Gpudt_flag *flag, int64_t bytes);
+
+/* Start what is in a queue if it would not wait any more. Costs a few loads else. What is in it when
+ * that fails gets the error as its batch_errno.
+ *   must  (IN)  start it in any case */
+void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, bool must);
+
+/* Free the queues of an engine that nothing uses. */
+void MPII_Gpudt_batches_free(MPII_Gpudt_engine_t * engine, bool is_alive);
+
+/* Start a move by driver copies (gpudt_rowcopy.c). contig may be any address that the driver can copy
+ * from or to. */
+int MPII_Gpudt_rows_launch(const struct MPII_Gpudt_move *m);
+
+/* Start a copy by the driver (gpudt_launch.c). */
+int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
+                           const char *from, int64_t n);
 
 /* The same by the CPU, at once (gpudt_rows.c).
  *   contig  (IN)  host memory */
@@ -322,7 +443,7 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
 
 /* The image of a datatype in an engine's device memory (see gpudt_image.h), made at first use
  * (gpudt_upload.c). The engine's context is current.
- *   at  (OUT)  valid for what is started on the engine's stream while the caller holds a reference
+ *   at  (OUT)  valid for what is started on the engine's streams while the caller holds a reference
  *              to the type */
 int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
                           struct MPII_Gpudt_image_at *at);
@@ -344,6 +465,8 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(bytes, "Bytes moved by these operations")                                                 \
     F(launches, "Kernels launched")                                                             \
     F(flags, "Kernels that say themselves when they are done")                                  \
+    F(batches, "Kernels launched for several operations together")                              \
+    F(batched, "Operations that these were for")                                                \
     F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
     F(staged, "Operations that passed through a work area in chunks")                           \
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \

@@ -32,6 +32,11 @@
 #define MPII_GPUDT_KERNEL_TURNS(K_)             \
     MPII_GPUDT_KERNEL_UNITS(K_, turn, none, turn)
 
+/* Those whose work the batch kernel can do as well: regular types, and any type. */
+#define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
+    MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
+    MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)
+
 #define MPII_GPUDT_KERNEL_ALL(K_)               \
     MPII_GPUDT_KERNEL_FAMILIES(K_)              \
     MPII_GPUDT_KERNEL_TURNS(K_)
@@ -43,6 +48,7 @@
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_ALL(MPII_GPUDT_KERNEL_IDS)
+    MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };
 

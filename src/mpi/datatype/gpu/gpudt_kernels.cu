@@ -10,15 +10,14 @@
 #include "emu_cuda.h"
 #endif
 
-#include "gpudt_kernel_list.h"
-#include "gpudt_move.cuh"
+#include "gpudt_batch.cuh"
 
 #define GPUDT_ENTRY(name_, args_, body_, ...)                                                   \
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
     name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)                        \
     {                                                                                           \
         body_(args);                                                                            \
-        gpudt_finish(args.span);                                                                \
+        gpudt_finish(args.span.end);                                                               \
     }
 
 #define GPUDT_FAMILY(family_, unit_, locator_, args_)                                           \
@@ -35,3 +34,10 @@
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
 MPII_GPUDT_KERNEL_TURNS(GPUDT_TURN)
+
+extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
+gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)
+{
+    gpudt_batch_do(args);
+    gpudt_finish(args.end);
+}

@@ -7,6 +7,7 @@
  * what to do without kernels; must not know routes. */
 
 #include "gpudt_internal.h"
+#include "gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -36,56 +37,73 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-static int plan_copy(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan *plan, bool unpack);
-static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *plan,
-                       struct MPII_Gpudt_flag *flag, bool * is_started);
-static bool kernels_are_ready(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                              struct MPII_Gpudt_plan_in *in, int *mpi_errno);
+#define UNIT_MAX 16             /* bytes; the widest unit of the kernels */
 
-int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                      int64_t pos, int64_t len, uint64_t contig,
-                      enum MPII_Gpudt_place_e contig_place, bool unpack,
-                      struct MPII_Gpudt_flag *flag)
+/* Contiguous memory as a datatype of one block, which may be longer than what is moved. */
+struct contig {
+    struct MPII_Gpudt_record record;
+    struct MPII_Gpudt_serial serial;
+};
+
+static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in);
+static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan);
+static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *plan,
+                       bool * is_started);
+static bool kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
+                              int *mpi_errno);
+
+int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_started = false;
+    const struct MPII_Gpudt_side *side = m->side;
+    struct contig contig;
     struct MPII_Gpudt_plan plan;
     struct MPII_Gpudt_plan_in in = {
-        .serial = &side->type->serial,
-        .top = &side->top,
-        .first = side->first + pos,
-        .last = side->first + pos + len,
+        .first = side->first + m->pos,
+        .last = side->first + m->pos + m->len,
         .user = (uint64_t) (uintptr_t) side->addr + side->shift,
-        .packed = contig,
+        .packed = m->contig,
         .user_place = side->place,
-        .packed_place = contig_place,
-        .unpack = unpack,
-        .nsms = engine->nsms,
+        .packed_place = m->contig_place,
+        .unpack = m->unpack,
+        .nsms = m->engine->nsms,
         .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
         .allowed = MPII_Gpudt_allowed_strategies()
     };
 
-    if (flag)
-        flag->word = NULL;
-    if (kernels_are_ready(engine, side, &in, &mpi_errno)) {
+    if (side->type) {
+        in.serial = &side->type->serial;
+        in.top = &side->top;
+    } else {
+        contig_set(&contig, &in);
+    }
+    if (m->flag)
+        m->flag->word = NULL;
+    if (kernels_are_ready(m, &in, &mpi_errno)) {
+        if (m->may_queue) {
+            mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+            if (is_started)
+                goto fn_exit;
+        }
         MPII_Gpudt_plan_make(&in, &plan);
         if (unlikely(MPIR_CVAR_GPUDT_TRACE))
             fprintf(stderr, "[%d] gpudt: %s [%lld, %lld) by %s, %.0f ns\n", MPIR_Process.rank,
-                    unpack ? "unpack" : "pack", (long long) in.first, (long long) in.last,
+                    m->unpack ? "unpack" : "pack", (long long) in.first, (long long) in.last,
                     MPII_Gpudt_plan_strategy_name(plan.strategy), plan.cost);
         if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D ||
             plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
-            mpi_errno = plan_copy(engine, &plan, unpack);
+            mpi_errno = plan_copy(m, &plan);
             is_started = true;
         } else {
-            mpi_errno = plan_kernel(engine, &plan, flag, &is_started);
+            mpi_errno = plan_kernel(m, &plan, &is_started);
         }
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (!is_started) {
-        mpi_errno = MPII_Gpudt_rows_launch(engine, side, pos, len, (char *) (uintptr_t) contig,
-                                           unpack);
+        mpi_errno = MPII_Gpudt_rows_launch(m);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
@@ -95,50 +113,13 @@ int MPII_Gpudt_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side
     goto fn_exit;
 }
 
-/* Whether a plan can be carried out on this device; if so, in gets the addresses it needs. */
-static bool kernels_are_ready(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                              struct MPII_Gpudt_plan_in *in, int *mpi_errno)
-{
-    bool usable = false;
-
-    if (in->allowed == 0)
-        return false;
-    *mpi_errno = MPII_Gpudt_module_usable(engine, &usable);
-    if (*mpi_errno)
-        return false;
-    if (!usable) {
-        MPII_GPUDT_COUNT(fallbacks_image, 1);
-        return false;
-    }
-    *mpi_errno = MPII_Gpudt_upload_get(engine, side->type, &in->image);
-    if (*mpi_errno && MPIR_ERR_GET_CLASS(*mpi_errno) == MPI_ERR_NO_MEM) {
-        MPII_GPUDT_COUNT(fallbacks_memory, 1);
-        *mpi_errno = MPI_SUCCESS;
-        return false;
-    }
-    return *mpi_errno == MPI_SUCCESS;
-}
-
-static int plan_copy(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan *plan, bool unpack)
+int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
+                           const char *from, int64_t n)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_copy *c = &plan->copy;
-    CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = unpack ? c->packed : c->user,
-        .srcPitch = unpack ? c->width : c->pitch,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = unpack ? c->user : c->packed,
-        .dstPitch = unpack ? c->pitch : c->width,
-        .WidthInBytes = c->width,
-        .Height = c->rows
-    };
 
-    if (plan->strategy == MPII_GPUDT_STRATEGY__COPY1D)
-        MPII_GPUDT_CHECK(engine->drv, cuMemcpyAsync(copy.dstDevice, copy.srcDevice, c->width,
-                                                    engine->stream), mpi_errno);
-    else
-        MPII_GPUDT_CHECK(engine->drv, cuMemcpy2DAsync(&copy, engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(engine->drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n,
+                                                engine->streams[lane]), mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:
@@ -147,13 +128,110 @@ static int plan_copy(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan 
     goto fn_exit;
 }
 
-/* is_started is false afterwards if the device turns out to have no kernels after all. */
-static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *plan,
-                       struct MPII_Gpudt_flag *flag, bool * is_started)
+/* Contiguous user memory, whose stream begins where the widest unit may: units are as wide as the
+ * distance from one side to the other allows. */
+static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
+{
+    const int64_t len = in->last - in->first;
+
+    in->user += (uint64_t) in->first;
+    in->first = (int64_t) (in->user % UNIT_MAX);
+    in->last = in->first + len;
+    in->user -= (uint64_t) in->first;
+    in->allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
+
+    memset(c, 0, sizeof(*c));
+    c->record.kind = MPII_GPUDT_KIND__BLOCK;
+    c->record.child = -1;
+    c->record.count = 1;
+    c->record.size = (in->last + UNIT_MAX - 1) / UNIT_MAX * UNIT_MAX;
+    c->serial.nrecords = c->serial.depth = 1;
+    c->serial.records = &c->record;
+    c->serial.size = c->serial.extent = c->serial.true_extent = c->record.size;
+    c->serial.block_gcd = UNIT_MAX;
+    c->serial.nblocks = 1;
+    in->serial = &c->serial;
+    in->top = &c->record;
+}
+
+/* Whether a plan can be carried out on this device; if so, in gets the addresses it needs. */
+static bool kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
+                              int *mpi_errno)
+{
+    bool usable = false;
+
+    if (in->allowed == 0)
+        return false;
+    *mpi_errno = MPII_Gpudt_module_usable(m->engine, &usable);
+    if (*mpi_errno)
+        return false;
+    if (!usable) {
+        MPII_GPUDT_COUNT(fallbacks_image, 1);
+        return false;
+    }
+    if (m->side->type == NULL)
+        return true;
+    *mpi_errno = MPII_Gpudt_upload_get(m->engine, m->side->type, &in->image);
+    if (*mpi_errno && MPIR_ERR_GET_CLASS(*mpi_errno) == MPI_ERR_NO_MEM) {
+        MPII_GPUDT_COUNT(fallbacks_memory, 1);
+        *mpi_errno = MPI_SUCCESS;
+        return false;
+    }
+    return *mpi_errno == MPI_SUCCESS;
+}
+
+static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_copy *c = &plan->copy;
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = m->unpack ? c->packed : c->user,
+        .srcPitch = m->unpack ? c->width : c->pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = m->unpack ? c->user : c->packed,
+        .dstPitch = m->unpack ? c->pitch : c->width,
+        .WidthInBytes = c->width,
+        .Height = c->rows
+    };
+
+    if (plan->strategy == MPII_GPUDT_STRATEGY__COPY1D)
+        return MPII_Gpudt_copy_launch(m->engine, m->lane, (char *) copy.dstDevice,
+                                      (char *) copy.srcDevice, c->width);
+    MPII_GPUDT_CHECK(m->engine->drv, cuMemcpy2DAsync(&copy, m->engine->streams[m->lane]),
+                     mpi_errno);
+    MPII_GPUDT_COUNT(copies, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             CUfunction function, unsigned grid, const void *args)
+{
+    int mpi_errno = MPI_SUCCESS;
+    void *params[] = { (void *) args };
+
+    MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1, 0,
+                                                 engine->streams[lane], params, NULL), mpi_errno);
+    MPII_GPUDT_COUNT(launches, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* is_started is false afterwards if the device turns out to have no kernels after all. */
+static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *plan,
+                       bool * is_started)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = m->engine;
+    struct MPII_Gpudt_flag *flag = m->flag;
     CUfunction function;
-    void *params[] = { (void *) &plan->args };
 
     mpi_errno = MPII_Gpudt_module_kernel(engine, plan->kernel, &function);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -161,15 +239,12 @@ static int plan_kernel(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_plan *pla
         MPII_GPUDT_COUNT(fallbacks_image, 1);
         goto fn_exit;
     }
-    if (flag && plan->grid == 1)
-        MPII_Gpudt_flag_get(engine, flag);
-    if (flag && flag->word) {
-        plan->args.span.flag = flag->addr;
-        plan->args.span.flag_value = flag->value;
-    }
-    MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, plan->grid, 1, 1, MPII_GPUDT_THREADS, 1,
-                                                 1, 0, engine->stream, params, NULL), mpi_errno);
-    MPII_GPUDT_COUNT(launches, 1);
+    if (flag && (plan->grid <= MPII_GPUDT_FLAG_BLOCKS || !m->is_waited_for))
+        MPII_Gpudt_flag_get(engine, plan->grid, flag);
+    if (flag && flag->word)
+        MPII_Gpudt_flag_ask(&plan->args.span.end, flag);
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, m->lane, function, plan->grid, &plan->args);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (flag && flag->word)
         MPII_GPUDT_COUNT(flags, 1);
     *is_started = true;

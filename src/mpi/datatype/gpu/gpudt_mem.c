@@ -72,6 +72,8 @@ cvars:
 
 #define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
 #define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
+#define COUNTER_STEP 32         /* bytes from one counter to the next */
+#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)
 #define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
 
 MPL_initlock_t MPII_Gpudt_pool_lock = MPL_INITLOCK_INITIALIZER;
@@ -248,59 +250,111 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
         engine->drv->cuEventDestroy(event);
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. The memory is not the context's: an operation in flight may look
- * at its flag when the program has ended the context. */
-static bool flags_make(MPII_Gpudt_engine_t * engine)
+char *MPII_Gpudt_pinned_map(MPII_Gpudt_engine_t * engine, size_t sz, CUdeviceptr * addr)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    void *mem;
+    void *mem = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    if (engine->flags || engine->no_flags)
-        return !engine->no_flags;
-    engine->no_flags = true;
-    if (!MPIR_CVAR_GPUDT_FLAGS)
-        return false;
-    mem = mmap(NULL, FLAGS_SZ, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (mem == MAP_FAILED)
-        return false;
-    if (drv->cuMemHostRegister(mem, FLAGS_SZ, CU_MEMHOSTREGISTER_PORTABLE |
+        return NULL;
+    if (drv->cuMemHostRegister(mem, sz, CU_MEMHOSTREGISTER_PORTABLE |
                                CU_MEMHOSTREGISTER_DEVICEMAP) != CUDA_SUCCESS)
         goto fn_unmap;
-    if (drv->cuMemHostGetDevicePointer(&engine->flags_addr, mem, 0) != CUDA_SUCCESS)
+    if (drv->cuMemHostGetDevicePointer(addr, mem, 0) != CUDA_SUCCESS)
         goto fn_unregister;
-    engine->flags = mem;
-    engine->no_flags = false;
-    return true;
+    return mem;
 
   fn_unregister:
     drv->cuMemHostUnregister(mem);
   fn_unmap:
-    munmap(mem, FLAGS_SZ);
-    return false;
+    munmap(mem, sz);
+    return NULL;
 }
 
-static void flags_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+void MPII_Gpudt_pinned_unmap(MPII_Gpudt_engine_t * engine, char *mem, size_t sz, bool is_alive)
 {
-    if (engine->flags == NULL)
+    if (mem == NULL)
         return;
     if (is_alive)
-        engine->drv->cuMemHostUnregister(engine->flags);
-    munmap(engine->flags, FLAGS_SZ);
+        engine->drv->cuMemHostUnregister(mem);
+    munmap(mem, sz);
 }
 
-void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
+/* Caller holds MPII_Gpudt_pool_lock. An operation in flight may look at its flag when the program has
+ * ended the context. */
+static bool flags_make(MPII_Gpudt_engine_t * engine)
+{
+    if (engine->flags == NULL && !engine->no_flags) {
+        if (MPIR_CVAR_GPUDT_FLAGS)
+            engine->flags = MPII_Gpudt_pinned_map(engine, FLAGS_SZ, &engine->flags_addr);
+        engine->no_flags = engine->flags == NULL;
+    }
+    return !engine->no_flags;
+}
+
+/* Caller holds MPII_Gpudt_pool_lock. */
+static bool counters_make(MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const CUstream stream = engine->streams[MPII_GPUDT_LANE__PACK];
+    CUdeviceptr mem;
+    void *zeros;
+    bool is_zeroed;
+
+    if (engine->counters || engine->no_counters)
+        return !engine->no_counters;
+    engine->no_counters = true;
+    zeros = MPL_calloc(1, COUNTERS_SZ, MPL_MEM_BUFFER);
+    if (zeros && drv->cuMemAlloc(&mem, COUNTERS_SZ) == CUDA_SUCCESS) {
+        is_zeroed = drv->cuMemcpyHtoDAsync(mem, zeros, COUNTERS_SZ, stream) == CUDA_SUCCESS;
+        if (drv->cuStreamSynchronize(stream) == CUDA_SUCCESS && is_zeroed) {
+            engine->counters = mem;
+            engine->no_counters = false;
+        } else {
+            drv->cuMemFree(mem);
+        }
+    }
+    MPL_free(zeros);
+    return !engine->no_counters;
+}
+
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, unsigned nblocks,
+                         struct MPII_Gpudt_flag *flag)
 {
     flag->word = NULL;
     MPL_initlock_lock(&MPII_Gpudt_pool_lock);
-    if (flags_make(engine) && ~engine->flags_in_use) {
-        int i = __builtin_ctzll(~engine->flags_in_use);
-        engine->flags_in_use |= (uint64_t) 1 << i;
+    if (!flags_make(engine) || (nblocks > 1 && !counters_make(engine)))
+        goto fn_exit;
+    for (int k = 0; k < MPII_GPUDT_NFLAGS / 64; k++) {
+        if (~engine->flags_in_use[k] == 0)
+            continue;
+        int i = __builtin_ctzll(~engine->flags_in_use[k]);
+        engine->flags_in_use[k] |= (uint64_t) 1 << i;
+        i += 64 * k;
         flag->word = (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
         flag->addr = engine->flags_addr + (uint64_t) i * FLAG_STEP;
+        flag->counter = engine->counters + (uint64_t) i * COUNTER_STEP;
         engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
         flag->value = engine->flag_values[i];
+        break;
     }
+  fn_exit:
     MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+}
+
+void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_flag *flag)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+
+    if (drv->cuStreamWriteValue32 == NULL)
+        return;
+    MPII_Gpudt_flag_get(engine, 1, flag);
+    /* Where the driver refuses, an event serves */
+    if (flag->word && drv->cuStreamWriteValue32(engine->streams[lane], flag->addr,
+                                                (cuuint32_t) flag->value,
+                                                CU_STREAM_WRITE_VALUE_DEFAULT) != CUDA_SUCCESS)
+        MPII_Gpudt_flag_put(engine, flag);
 }
 
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
@@ -308,14 +362,17 @@ void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *f
     if (flag->word == NULL)
         return;
     MPL_initlock_lock(&MPII_Gpudt_pool_lock);
-    engine->flags_in_use &= ~((uint64_t) 1 << (((char *) flag->word - engine->flags) / FLAG_STEP));
+    size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
+    engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
     MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
     flag->word = NULL;
 }
 
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    flags_free(engine, is_alive);
+    MPII_Gpudt_pinned_unmap(engine, engine->flags, FLAGS_SZ, is_alive);
+    if (is_alive && engine->counters)
+        engine->drv->cuMemFree(engine->counters);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
         while (engine->areas[kind]) {
             struct MPII_Gpudt_area *area = engine->areas[kind];

@@ -18,32 +18,33 @@ GPUDT_FN int gpudt_at_most(int64_t n, int most)
     return n < most ? (int) n : most;
 }
 
-/* The tiles of this block of threads: *begin, and every *step up to the return value. Neighbouring
+/* The tiles of a block of threads: *begin, and every *step up to the return value. Neighbouring
  * tiles for kernels that carry something from tile to tile. Else all blocks together sweep through
  * memory, which suits its pages. */
 template <int NEIGHBOURS>
-GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, int64_t *begin, int *step)
+GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, uint32_t block, int64_t *begin,
+                             int *step)
 {
     if (NEIGHBOURS) {
-        *begin = (int64_t) blockIdx.x * span.tiles_per_block;
+        *begin = (int64_t) block * span.tiles_per_block;
         *step = 1;
         const int64_t end = *begin + span.tiles_per_block;
         return end < span.ntiles ? end : span.ntiles;
     }
-    *begin = blockIdx.x;
-    *step = (int) gridDim.x;
+    *begin = block;
+    *step = span.end.nblocks;
     return span.ntiles;
 }
 
 /* The bytes of the range before the first full word and behind the last, by 2 * WORD threads of the
  * last block. `where` is a locator or anything with its point(). */
 template <int WORD, int UNPACK, class T>
-GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, T &where)
+GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, uint32_t block, T &where)
 {
     const int thread = (int) threadIdx.x;
     int64_t pos, end;
 
-    if (!span.has_ends || blockIdx.x != gridDim.x - 1 || thread >= 2 * WORD)
+    if (!span.has_ends || block != (uint32_t) span.end.nblocks - 1 || thread >= 2 * WORD)
         return;
     if (thread < WORD) {
         pos = span.first + thread;
@@ -199,19 +200,20 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
 /* Adjacent threads on adjacent words of packed memory. Tiles of full size that are all in the range
  * are done several words of a thread at a time, the others word by word: that is little code, and
  * all that small messages need. Full tiles are whole numbers of rounds. */
-template <class T, int UNIT, int UNPACK> GPUDT_FN void gpudt_move(const typename T::args_type &args)
+template <class T, int UNIT, int UNPACK>
+GPUDT_FN void gpudt_move_block(const typename T::args_type &args, uint32_t block,
+                               typename T::shared_type *shared)
 {
     enum { WORD = T::WORD, U = T::UNROLL };
     typedef gpudt_words<T, UNIT, UNPACK, U, 0> many;
     typedef gpudt_words<T, UNIT, UNPACK, 1, 1> single;
-    __shared__ typename T::shared_type shared;
     const struct MPII_Gpudt_span &span = args.span;
     const int warp = (int) threadIdx.x / 32 * 32;
     typename gpudt_bytes<WORD>::type word[U] = { };
-    T where(args, &shared);
+    T where(args, shared);
     int64_t at;
     int step;
-    const int64_t end_tile = gpudt_tiles<T::NEIGHBOURS> (span, &at, &step);
+    const int64_t end_tile = gpudt_tiles<T::NEIGHBOURS> (span, block, &at, &step);
     struct gpudt_tile tile = gpudt_tile_at<WORD> (span, at, end_tile);
     const bool is_large = span.tile % (U * MPII_GPUDT_THREADS) == 0;
 
@@ -261,7 +263,15 @@ template <class T, int UNIT, int UNPACK> GPUDT_FN void gpudt_move(const typename
         }
         where.leave();
     }
-    gpudt_ends<WORD, UNPACK> (span, where);
+    gpudt_ends<WORD, UNPACK> (span, block, where);
+}
+
+/* The same as a kernel of its own. */
+template <class T, int UNIT, int UNPACK> GPUDT_FN void gpudt_move(const typename T::args_type &args)
+{
+    __shared__ typename T::shared_type shared;
+
+    gpudt_move_block<T, UNIT, UNPACK> (args, blockIdx.x, &shared);
 }
 
 /* Squares of the turn kernels: IN units along the stream, TURNED units along user memory. A row has
@@ -393,7 +403,7 @@ template <int UNIT, int UNPACK> GPUDT_FN void gpudt_turn(const struct MPII_Gpudt
     __shared__ typename gpudt_bytes<UNIT>::type shared[edge::IN][edge::PITCH];
     int64_t tile;
     int step;
-    const int64_t end_tile = gpudt_tiles<0> (args.span, &tile, &step);
+    const int64_t end_tile = gpudt_tiles<0> (args.span, blockIdx.x, &tile, &step);
 
     for (; tile < end_tile; tile += step) {
         const struct gpudt_square square = gpudt_square_at<UNIT> (args, (uint32_t) tile);
@@ -405,7 +415,7 @@ template <int UNIT, int UNPACK> GPUDT_FN void gpudt_turn(const struct MPII_Gpudt
             gpudt_square_turn<UNIT, UNPACK, 0> (args, square, shared);
     }
     gpudt_turn_point<UNIT> where = { args };
-    gpudt_ends<UNIT, UNPACK> (args.span, where);
+    gpudt_ends<UNIT, UNPACK> (args.span, blockIdx.x, where);
 }
 
 #endif /* GPUDT_MOVE_CUH_INCLUDED */

@@ -10,30 +10,13 @@
 #include "gpudt_host.h"
 #include "gpudt_range.h"
 
-/* What a caller says of one side. */
-struct buffer {
-    const void *addr;
-    MPI_Aint count;
-    MPI_Datatype datatype;
-    MPI_Aint first;             /* stream position of the first byte to move */
-    /* found out by buffer_measure */
-    bool is_contig;
-    bool is_absolute;           /* blocks may be anywhere */
-    int64_t size;               /* packed bytes of one datatype */
-    char *low, *high;           /* all memory of the buffer */
-};
-
-static int packed_transfer(struct buffer *typed, void *packed, MPI_Aint most, bool unpack,
+static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint most, bool unpack,
                            MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled);
-static void buffer_measure(struct buffer *b);
-static int64_t buffer_size(const struct buffer *b);
-static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side);
-static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side);
-static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_side **side,
+static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side **side,
                           bool * is_gpu);
 static int op_begin(MPIR_Gpudt_op * op, bool * done);
-static int transfer(const struct buffer *from, const struct buffer *to, int64_t n,
-                    MPIR_Gpudt_op ** op, bool * handled);
+static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
+                    enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled);
 
 static MPL_TLS bool is_host_only = false;
 
@@ -60,7 +43,7 @@ int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
     MPIR_FUNC_ENTER;
 
     if (unlikely(is_possible(op, handled))) {
-        struct buffer from = {.addr = inbuf,.count = incount,.datatype = datatype,
+        struct MPII_Gpudt_data from = {.addr = inbuf,.count = incount,.datatype = datatype,
             .first = inoffset
         };
         mpi_errno = packed_transfer(&from, outbuf, max_bytes, false, actual, op, handled);
@@ -81,7 +64,7 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
     MPIR_FUNC_ENTER;
 
     if (unlikely(is_possible(op, handled))) {
-        struct buffer to = {.addr = outbuf,.count = outcount,.datatype = datatype,
+        struct MPII_Gpudt_data to = {.addr = outbuf,.count = outcount,.datatype = datatype,
             .first = outoffset
         };
         mpi_errno = packed_transfer(&to, (void *) inbuf, insize, true, actual, op, handled);
@@ -102,11 +85,11 @@ int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
     MPIR_FUNC_ENTER;
 
     if (unlikely(is_possible(op, handled))) {
-        struct buffer from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
-        struct buffer to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
-        buffer_measure(&from);
-        buffer_measure(&to);
-        mpi_errno = transfer(&from, &to, nbytes, op, handled);
+        struct MPII_Gpudt_data from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
+        struct MPII_Gpudt_data to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
+        MPII_Gpudt_data_measure(&from);
+        MPII_Gpudt_data_measure(&to);
+        mpi_errno = transfer(&from, &to, nbytes, MPII_GPUDT_LANE__PACK, op, handled);
         if (*handled)
             MPII_GPUDT_COUNT(local_copies, 1);
     }
@@ -123,100 +106,6 @@ int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpud
     return MPIR_Gpudt_ipack(inbuf, nbytes, MPI_BYTE, 0, outbuf, nbytes, &actual, op, handled);
 }
 
-bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                         const void **gpu_addr)
-{
-    struct buffer b = {.addr = buf,.count = count,.datatype = datatype };
-    struct MPII_Gpudt_side side;
-    bool is_gpu;
-    int64_t n;
-
-    *gpu_addr = NULL;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        return false;
-    buffer_measure(&b);
-    n = buffer_size(&b);
-    if (n <= 0)
-        return false;
-    side_place(&b, n, &side);
-    if (!b.is_absolute && MPII_Gpudt_is_near(side.low))
-        return false;
-
-    /* What cannot be found out is for the operation to report */
-    is_gpu = true;
-    if (side_set(&b, n, &side) == MPI_SUCCESS &&
-        MPII_Gpudt_side_classify(&side, b.is_absolute && side.type) == MPI_SUCCESS) {
-        is_gpu = MPII_Gpudt_side_is_gpu(&side);
-        if (is_gpu && !b.is_absolute)
-            *gpu_addr = side.low;
-    }
-    if (side.type)
-        MPII_Gpudt_type_release(side.type);
-    return is_gpu;
-}
-
-struct MPIR_Gpudt_buffer {
-    const void *addr;
-    MPI_Aint count;
-    MPI_Datatype datatype;
-    const void *gpu_addr;
-};
-
-int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                           MPIR_Gpudt_buffer ** buffer)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const void *gpu_addr;
-
-    *buffer = NULL;
-    if (!MPIR_Gpudt_has_part(buf, count, datatype, &gpu_addr))
-        goto fn_exit;
-    *buffer = MPL_malloc(sizeof(**buffer), MPL_MEM_BUFFER);
-    MPIR_ERR_CHKANDJUMP1(!*buffer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                         "GPU buffer");
-    (*buffer)->addr = buf;
-    (*buffer)->count = count;
-    (*buffer)->datatype = datatype;
-    (*buffer)->gpu_addr = gpu_addr;
-    MPIR_Datatype_add_ref_if_not_builtin(datatype);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
-{
-    if (buffer)
-        MPIR_Datatype_release_if_not_builtin(buffer->datatype);
-    MPL_free(buffer);
-}
-
-const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
-{
-    return buffer->gpu_addr;
-}
-
-int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
-                           bool unpack, MPIR_Gpudt_op ** op)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPI_Aint actual;
-    bool handled;
-
-    if (unpack)
-        mpi_errno = MPIR_Gpudt_iunpack(packed, n, (void *) buffer->addr, buffer->count,
-                                       buffer->datatype, first, &actual, op, &handled);
-    else
-        mpi_errno = MPIR_Gpudt_ipack(buffer->addr, buffer->count, buffer->datatype, first, packed,
-                                     n, &actual, op, &handled);
-    if (!handled)
-        MPIR_ERR_SET1(mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed", "**gpudt_freed %p",
-                      buffer->gpu_addr);
-    return mpi_errno;
-}
-
 void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
 {
     if (MPII_Gpudt_driver_get())
@@ -224,117 +113,27 @@ void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
 }
 
 /* Move at most so many bytes between a buffer and packed memory. */
-static int packed_transfer(struct buffer *typed, void *packed, MPI_Aint most, bool unpack,
+static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint most, bool unpack,
                            MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct buffer contig = {.addr = packed,.datatype = MPI_BYTE };
+    struct MPII_Gpudt_data contig = {.addr = packed,.datatype = MPI_BYTE };
     int64_t n;
 
-    buffer_measure(typed);
-    n = MPL_MIN(most, buffer_size(typed) - typed->first);
+    MPII_Gpudt_data_measure(typed);
+    n = MPL_MIN(most, MPII_Gpudt_data_size(typed) - typed->first);
     contig.count = n;
-    buffer_measure(&contig);
-    mpi_errno = transfer(unpack ? &contig : typed, unpack ? typed : &contig, n, op, handled);
+    MPII_Gpudt_data_measure(&contig);
+    mpi_errno = transfer(unpack ? &contig : typed, unpack ? typed : &contig, n,
+                         unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK, op, handled);
     if (*handled)
         *actual = mpi_errno ? 0 : MPL_MAX(n, 0);
     return mpi_errno;
 }
 
-/* ---- describing ---- */
-
-static void buffer_measure(struct buffer *b)
-{
-    MPIR_Datatype *dtp;
-    MPI_Aint true_lb = 0, true_ub, reach;
-
-    if (HANDLE_IS_BUILTIN(b->datatype)) {
-        b->size = true_ub = reach = MPIR_Datatype_get_basic_size(b->datatype);
-        b->is_contig = true;
-    } else {
-        MPIR_Datatype_get_ptr(b->datatype, dtp);
-        b->size = dtp->size;
-        b->is_contig = dtp->is_contig;
-        true_lb = dtp->true_lb;
-        true_ub = dtp->true_ub;
-        reach = dtp->extent;
-    }
-    b->is_absolute = b->addr == MPI_BOTTOM && !b->is_contig;
-
-    /* The last datatype may be below the first. Overflow here means that no such buffer exists. */
-    reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
-    b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
-    b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
-}
-
-/* Packed bytes of the whole buffer; what does not fit in 64 bits is found by side_set. */
-static int64_t buffer_size(const struct buffer *b)
-{
-    int64_t size;
-
-    return __builtin_mul_overflow(b->count, b->size, &size) ? INT64_MAX : size;
-}
-
-/* Fill in a side but for its memory. The type's state is got later, if it is needed. */
-static void side_place(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
-{
-    side->type = NULL;
-    side->is_exact = HANDLE_IS_BUILTIN(b->datatype) && b->is_contig;
-    side->first = b->first;
-    side->addr = (char *) b->addr;
-    side->low = b->low;
-    side->high = b->high;
-    if (b->is_contig) {
-        side->addr = side->low = b->low + b->first;
-        side->high = side->low + n;
-    }
-}
-
-/* Find out exactly where a side's data is, from the state of its datatype: the datatype object's own
- * true_lb is wrong for some nests of resized types and distributed arrays. What turns out to be
- * contiguous needs no datatype any more. */
-static int side_set(const struct buffer *b, int64_t n, struct MPII_Gpudt_side *side)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_serial *serial;
-    int64_t reach;
-
-    if (side->is_exact)
-        goto fn_exit;
-    mpi_errno = MPII_Gpudt_type_get(b->datatype, &side->type);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    serial = &side->type->serial;
-    mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* Both come from the same constructors; a range beyond the stream would leave the buffer */
-    MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
-
-    if (side->top.kind == MPII_GPUDT_KIND__BLOCK) {
-        side->addr = side->low = (char *) b->addr + serial->base_displ + b->first;
-        side->high = side->low + n;
-        MPII_Gpudt_type_release(side->type);
-        side->type = NULL;
-    } else {
-        side->addr = (char *) b->addr;
-        reach = serial->extent * (b->count - 1);
-        side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
-        side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
-    }
-    side->is_exact = true;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    if (side->type)
-        MPII_Gpudt_type_release(side->type);
-    side->type = NULL;
-    goto fn_exit;
-}
-
-/* ---- whose memory is it ---- */
 
 /* Classify both sides, as far as needed to know whether a GPU takes part. */
-static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_side **side,
+static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side **side,
                           bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -350,7 +149,7 @@ static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_s
         if (is_near[i])
             continue;
         /* A failure matters only if a GPU takes part, and will then be met again */
-        (void) side_set(&b[i], n, side[i]);
+        (void) MPII_Gpudt_side_set(&b[i], n, side[i]);
         mpi_errno = MPII_Gpudt_side_classify(side[i], b[i].is_absolute && side[i]->type);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (MPII_Gpudt_side_is_gpu(side[i]))
@@ -359,7 +158,7 @@ static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_s
     /* Memory on the heap may still be pinned, which matters if the other side is on a GPU */
     for (int i = 0; i < 2 && *is_gpu; i++) {
         if (is_near[i]) {
-            (void) side_set(&b[i], n, side[i]);
+            (void) MPII_Gpudt_side_set(&b[i], n, side[i]);
             mpi_errno = MPII_Gpudt_side_classify(side[i], false);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
@@ -374,17 +173,16 @@ static int sides_classify(const struct buffer *b, int64_t n, struct MPII_Gpudt_s
 /* ---- setting it going ---- */
 
 /* Move n bytes, or find that it is not for us to do. */
-static int transfer(const struct buffer *from, const struct buffer *to, int64_t n,
-                    MPIR_Gpudt_op ** op, bool * handled)
+static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
+                    enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool done = false;
-    const struct buffer b[2] = { *from, *to };
-    MPIR_Gpudt_op local, *work = &local;
+    const struct MPII_Gpudt_data b[2] = { *from, *to };
+    MPIR_Gpudt_op local;
     struct MPII_Gpudt_side *side[2] = { &local.src, &local.dst };
 
     for (int i = 0; i < 2; i++)
-        side_place(&b[i], n, side[i]);
+        MPII_Gpudt_side_place(&b[i], n, side[i]);
     *handled = true;
     if (n <= 0)
         goto fn_exit;
@@ -394,35 +192,54 @@ static int transfer(const struct buffer *from, const struct buffer *to, int64_t 
         goto fn_exit;
 
     for (int i = 0; i < 2; i++) {
-        mpi_errno = side_set(&b[i], n, side[i]);
+        mpi_errno = MPII_Gpudt_side_set(&b[i], n, side[i]);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
+    local.n = n;
+    local.lane = lane;
+    mpi_errno = MPII_Gpudt_op_start(&local, op);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPII_Gpudt_op_release_types(&local);
+    return mpi_errno;
+  fn_fail:
+    *handled = true;
+    goto fn_exit;
+}
+
+int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_op *work = local;
+    bool done = false;
+
     if (op) {
         work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
         MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                              "GPU operation");
-        work->src = local.src;
-        work->dst = local.dst;
-        local.src.type = local.dst.type = NULL;
+        work->src = local->src;
+        work->dst = local->dst;
+        work->n = local->n;
+        work->lane = local->lane;
+        local->src.type = local->dst.type = NULL;
     }
     work->drv = MPII_Gpudt_driver_get();
-    work->n = n;
     work->is_blocking = op == NULL;
     mpi_errno = op_begin(work, &done);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_COUNT(bytes, n);
+    MPII_GPUDT_COUNT(bytes, work->n);
     if (op && !done) {
         *op = work;
         work = NULL;
     }
 
   fn_exit:
-    if (work != &local)
+    if (work != local)
         MPL_free(work);
-    MPII_Gpudt_op_release_types(&local);
+    MPII_Gpudt_op_release_types(local);
     return mpi_errno;
   fn_fail:
-    *handled = true;
     goto fn_exit;
 }
 
@@ -437,10 +254,14 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     op->oldest = op->nbusy = op->nchunks = 0;
     op->started = 0;
     op->nlooks = 0;
+    MPL_atomic_relaxed_store_int(&op->is_queued, 0);
+    op->batch_errno = MPI_SUCCESS;
     memset(op->chunk, 0, sizeof(op->chunk));
 
-    mpi_errno = MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine,
-                                        &entered);
+    op->engine = lead->engine;
+    mpi_errno = lead->engine ?
+        MPII_Gpudt_ctx_enter(op->drv, lead->engine->device, lead->engine->ctx, &entered) :
+        MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
     mpi_errno = MPII_Gpudt_route(op);

@@ -590,6 +590,7 @@ const char *MPII_Gpudt_plan_kernel_name(int kernel)
 {
     static const char *const names[MPII_GPUDT_NKERNELS] = {
         MPII_GPUDT_KERNEL_ALL(KERNEL_NAMES)
+        "gpudt_batch"
     };
     return names[kernel];
 }

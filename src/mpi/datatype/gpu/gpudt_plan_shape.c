@@ -143,6 +143,7 @@ unsigned MPII_Gpudt_span_share(struct MPII_Gpudt_span *span, const struct MPII_G
     /* The last block does the ends: one that has nothing else to do, if there are many. */
     if (blocks == 0 || (span->has_ends && blocks > 1 && blocks < max_blocks))
         blocks++;
+    span->end.nblocks = (int32_t) blocks;
     return (unsigned) blocks;
 }
 

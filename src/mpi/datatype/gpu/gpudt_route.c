@@ -9,6 +9,7 @@
  *   lead             other                     direct     staged: lead's step, area, other's step
  *   --------------   -----------------------   --------   ---------------------------------------
  *   contiguous       contiguous                copy
+ *   few bytes        few bytes, reachable      kernel
  *   datatype         contiguous, reachable     kernel
  *   datatype         contiguous, another GPU              kernel, device, copy
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
@@ -23,6 +24,7 @@
  * the heap, which takes kernels out of the game. */
 
 #include "gpudt_internal.h"
+#include "gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -123,6 +125,9 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     *other_engine = NULL;
     if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
         (ptr->device != op->engine->device || (ptr->ctx && ptr->ctx != op->engine->ctx))) {
+        *other_engine = other->engine;
+        if (other->engine)
+            goto fn_exit;
         mpi_errno = MPII_Gpudt_engine_enter(op->drv, ptr->device, ptr->ctx, other_engine, &entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_Gpudt_ctx_leave(op->drv, &entered);
@@ -132,6 +137,13 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* Whether a kernel copies contiguous data sooner than the driver's copy. */
+static bool is_small(const MPIR_Gpudt_op * op)
+{
+    return op->n <= (op->is_blocking ? MPII_GPUDT_CONTIG_WAITED : MPII_GPUDT_CONTIG_STARTED) &&
+        (MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__BOX);
 }
 
 int MPII_Gpudt_route(MPIR_Gpudt_op * op)
@@ -151,7 +163,10 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
 
     op->is_direct = false;
     if (!lead->type && !other->type && !(other_engine && MPII_Gpudt_is_private(&other->ptr))) {
-        direct_set(&r, MPII_GPUDT_METHOD__COPY);
+        direct_set(&r, !other_engine && is_small(op) &&
+                   MPII_Gpudt_side_reach(op->engine, NULL, lead) &&
+                   MPII_Gpudt_side_reach(op->engine, NULL, other) ?
+                   MPII_GPUDT_METHOD__KERNEL : MPII_GPUDT_METHOD__COPY);
     } else if (lead->is_mixed || other->is_mixed) {
         MPII_GPUDT_COUNT(fallbacks_mixed, 1);
         route_mixed(&r);

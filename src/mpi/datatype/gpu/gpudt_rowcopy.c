@@ -15,6 +15,7 @@
 
 struct row_copies {
     MPII_Gpudt_engine_t *engine;
+    enum MPII_Gpudt_lane_e lane;
     char *user;
     char *contig;               /* where the next block is */
     bool unpack;
@@ -29,29 +30,31 @@ struct footprint {
 
 static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride);
 static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride);
-static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                          int64_t pos, int64_t len, char *contig, bool * is_done);
+static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done);
 
-int MPII_Gpudt_rows_launch(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                           int64_t pos, int64_t len, char *contig, bool unpack)
+int MPII_Gpudt_rows_launch(const struct MPII_Gpudt_move *m)
 {
     int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *side = m->side;
     bool is_done = false;
     struct row_copies copies = {
-        .engine = engine,
+        .engine = m->engine,
+        .lane = m->lane,
         .user = side->addr,
-        .contig = contig,
-        .unpack = unpack,
+        .contig = (char *) (uintptr_t) m->contig,
+        .unpack = m->unpack,
         .is_mixed = side->is_mixed
     };
 
-    if (!unpack && !side->is_mixed) {
-        mpi_errno = pack_by_extent(engine, side, pos, len, contig, &is_done);
+    if (side->type == NULL)
+        return row_copy(&copies, m->pos, m->len, 1, 0);
+    if (!m->unpack && !side->is_mixed) {
+        mpi_errno = pack_by_extent(m, &is_done);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!is_done) {
-        mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
-                                          side->first + pos + len, row_copy, &copies);
+        mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + m->pos,
+                                          side->first + m->pos + m->len, row_copy, &copies);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
@@ -76,7 +79,7 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
         .Height = n
     };
 
-    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]), mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:
@@ -86,21 +89,21 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
 }
 
 /* Copy in a context of the GPU that an address belongs to, and wait. */
-static int block_copy_by_owner(MPII_Gpudt_engine_t * engine, const MPIR_Gpudt_ptr_t * owner, char *to,
+static int block_copy_by_owner(const struct row_copies *c, const MPIR_Gpudt_ptr_t * owner, char *to,
                                const char *from, int64_t size)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const MPII_Gpudt_driver_t *drv = c->engine->drv;
     MPII_Gpudt_engine_t *other;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
     /* What the copies before this one wrote may be what it reads */
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(c->engine->streams[c->lane]), mpi_errno);
     mpi_errno = MPII_Gpudt_engine_enter(drv, owner->device, owner->ctx, &other, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size, other->stream),
-                     mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(other->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size,
+                                        other->streams[c->lane]), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(other->streams[c->lane]), mpi_errno);
 
   fn_exit:
     MPII_Gpudt_ctx_leave(drv, &entered);
@@ -109,14 +112,16 @@ static int block_copy_by_owner(MPII_Gpudt_engine_t * engine, const MPIR_Gpudt_pt
     goto fn_exit;
 }
 
-static int block_copy(MPII_Gpudt_engine_t * engine, char *to, const char *from, int64_t size)
+static int block_copy(const struct row_copies *c, char *to, const char *from, int64_t size)
 {
+    MPII_Gpudt_engine_t *engine = c->engine;
     const char *ends[] = { to, from };
     MPIR_Gpudt_ptr_t ptr;
     CUresult res;
 
     MPII_GPUDT_COUNT(copies, 1);
-    res = engine->drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size, engine->stream);
+    res = engine->drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size,
+                                     engine->streams[c->lane]);
     if (likely(res == CUDA_SUCCESS))
         return MPI_SUCCESS;
 
@@ -124,7 +129,7 @@ static int block_copy(MPII_Gpudt_engine_t * engine, char *to, const char *from, 
     for (int i = 0; i < 2 && res == CUDA_ERROR_INVALID_VALUE; i++) {
         if (MPIR_Gpudt_query_ptr(ends[i], &ptr) == MPI_SUCCESS && MPII_Gpudt_is_private(&ptr) &&
             ptr.device != engine->device)
-            return block_copy_by_owner(engine, &ptr, to, from, size);
+            return block_copy_by_owner(c, &ptr, to, from, size);
     }
     return MPII_Gpudt_driver_error(engine->drv, res, "cuMemcpyAsync", __func__, __LINE__);
 }
@@ -144,8 +149,8 @@ static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t s
     }
     for (int64_t i = 0; i < n; i++) {
         char *block = user + i * stride;
-        mpi_errno = c->unpack ? block_copy(c->engine, block, c->contig, size) :
-            block_copy(c->engine, c->contig, block, size);
+        mpi_errno = c->unpack ? block_copy(c, block, c->contig, size) :
+            block_copy(c, c->contig, block, size);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         c->contig += size;
     }
@@ -169,11 +174,13 @@ static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_
 
 /* Bring everything from the first to the last byte to the host with one copy and pack there.
  *   is_done  (OUT)  false: not worth it, or memory between the blocks is not the program's */
-static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
-                          int64_t pos, int64_t len, char *contig, bool * is_done)
+static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const MPII_Gpudt_driver_t *drv = m->engine->drv;
+    const struct MPII_Gpudt_side *side = m->side;
+    const CUstream stream = m->engine->streams[m->lane];
+    const int64_t pos = m->pos, len = m->len;
     struct MPII_Gpudt_side copied = *side;
     struct footprint f = {.low = INT64_MAX,.high = INT64_MIN };
     char *extent = NULL, *packed = NULL;
@@ -192,18 +199,18 @@ static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_
         goto fn_exit;
 
     res = drv->cuMemcpyAsync((CUdeviceptr) extent, (CUdeviceptr) (side->addr + f.low),
-                             f.high - f.low, engine->stream);
+                             f.high - f.low, stream);
     if (res != CUDA_SUCCESS)
         goto fn_exit;
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
     copied.addr = extent - f.low;
     mpi_errno = MPII_Gpudt_rows_cpu(&copied, pos, len, packed, false);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) contig, (CUdeviceptr) packed, len,
-                                        engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, len,
+                                        stream), mpi_errno);
     /* The copy reads what is freed below */
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
     MPII_GPUDT_COUNT(copies, 2);
     *is_done = true;
 
@@ -212,6 +219,6 @@ static int pack_by_extent(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_
     MPL_free(packed);
     return mpi_errno;
   fn_fail:
-    drv->cuStreamSynchronize(engine->stream);
+    drv->cuStreamSynchronize(stream);
     goto fn_exit;
 }

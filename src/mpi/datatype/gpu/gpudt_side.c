@@ -15,6 +15,7 @@
 struct places {
     struct MPII_Gpudt_side *side;
     uintptr_t last_page;
+    uintptr_t low, high;        /* allocation on a GPU that the last page is in; both 0: not known */
     bool any;                   /* at least one address was looked at */
 };
 
@@ -38,6 +39,26 @@ static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
+/* Note how far the allocation goes that a block was found in: the others in it need no query. Memory of
+ * pools and mapped ranges may change its kind within what the driver names as its range. */
+static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_t * ptr)
+{
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
+    };
+    CUdeviceptr start = 0;
+    size_t sz = 0;
+    void *values[] = { &start, &sz };
+
+    p->low = p->high = 0;
+    if (is_gpu(ptr) && ptr->ctx &&
+        MPII_Gpudt_driver_get()->cuPointerGetAttributes(2, attributes, values,
+                                                        (CUdeviceptr) addr) == CUDA_SUCCESS) {
+        p->low = start;
+        p->high = start + sz;
+    }
+}
+
 /* Take the memory of one more block into the side's answer. */
 static int place_add(struct places *p, const char *addr)
 {
@@ -45,10 +66,11 @@ static int place_add(struct places *p, const char *addr)
     MPIR_Gpudt_ptr_t ptr, *all = &p->side->ptr;
     uintptr_t page = (uintptr_t) addr >> PAGE_SHIFT;
 
-    if (p->any && page == p->last_page)
+    if (p->any && (page == p->last_page || ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
         goto fn_exit;
     mpi_errno = place_query(addr, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    range_note(p, addr, &ptr);
     p->last_page = page;
 
     if (!p->any) {
@@ -162,6 +184,8 @@ bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * o
 {
     const MPIR_Gpudt_ptr_t *ptr = &side->ptr;
 
+    if (side->reached_by == engine)
+        return true;
     side->shift = 0;
     if (side->is_mixed)
         return false;

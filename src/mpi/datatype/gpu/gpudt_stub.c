@@ -145,6 +145,11 @@ bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool i
     return false;
 }
 
+bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz)
+{
+    return false;
+}
+
 void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
 {
 }

@@ -57,6 +57,25 @@
 /* A list of at least so many entries is narrowed for each tile by the tree kernels. */
 #define MPII_GPUDT_NARROW_MIN 64
 
+/* Blocks of a kernel that sets a flag at its end, at most, where somebody waits for it at once. Others
+ * that are waited for leave that to the driver. */
+#define MPII_GPUDT_FLAG_BLOCKS 8
+
+/* Batches. Moves of at most BATCH_SMALL bytes are queued while anything is in flight, others of at most
+ * BATCH_LARGE while BATCH_AHEAD bytes are: the bus never waits for a launch. */
+#define MPII_GPUDT_BATCH_SMALL (64 << 10)
+#define MPII_GPUDT_BATCH_LARGE (1 << 20)
+#define MPII_GPUDT_BATCH_AHEAD (1 << 20)
+
+/* Blocks of the batch kernel that a multiprocessor must have registers for. */
+#define MPII_GPUDT_BATCH_BLOCKS 4
+
+/* Contiguous copies of at most so many bytes are a kernel's, which says by a flag that it is done, where
+ * somebody waits for them at once; and where they are started without waiting, which lets a batch take
+ * them. */
+#define MPII_GPUDT_CONTIG_WAITED  (16 << 10)
+#define MPII_GPUDT_CONTIG_STARTED (64 << 10)
+
 /* Cost model: nanoseconds. */
 #define MPII_GPUDT_LAUNCH_NS       7600.0
 #define MPII_GPUDT_BYTE_NS         0.0005

@@ -172,7 +172,7 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     for (struct MPII_Gpudt_block ** at = &engine->spare_blocks; *at; at = &(*at)->next) {
         if ((*at)->sz != sz)
             continue;
-        /* Moves that still read what was in it were started on the stream that fills it again */
+        /* Nothing reads it any more: an operation holds its datatype until it is over */
         found = *at;
         *at = found->next;
         engine->spare_sz -= sz;
@@ -252,6 +252,7 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = block->engine;
     const MPII_Gpudt_driver_t *drv = engine->drv;
+    const CUstream stream = engine->streams[MPII_GPUDT_LANE__PACK];
     char *mem = NULL;
 
     MPII_Gpudt_image_place(image, block->mem, &block->at);
@@ -268,9 +269,9 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
                                           &table);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, mem, image->sz, engine->stream), mpi_errno);
-    /* After this the host's copy may go, and a failed one is known */
-    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(engine->stream), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, mem, image->sz, stream), mpi_errno);
+    /* After this the host's copy may go, both streams may read the device's, and a failure is known */
+    MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
   fn_exit:
     MPL_free(mem);

@@ -1,0 +1,388 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Batches: small moves that are asked for while others are in flight on the same stream wait in a
+ * queue, and go out as one launch for all of them. They would have waited in the stream anyway, each
+ * with a launch of its own. With nothing in flight a move is never queued. Must not know routes.
+ *
+ *   move -> queue -> open batch -- the GPU has (nearly) nothing to do --> launch -> flags
+ *
+ * The parameter blocks of a batch are in pinned memory of one of a few slots, which is used again when
+ * the flag of its launch is set. Each move also has a flag of its own. */
+
+#include "gpudt_internal.h"
+#include "gpudt_tuning.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_BATCH
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Collect small operations that are asked for while the GPU is busy with others of the same
+        direction, and launch one kernel for all of them.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define NSLOTS 4                /* batches of a stream that are open or in flight */
+#define NFLIGHTS 16             /* launches in flight that are remembered */
+#define SLOT_SZ (MPII_GPUDT_BATCH_MOVES * sizeof(struct MPII_Gpudt_entry))
+#define QUEUE_SZ (NSLOTS * SLOT_SZ)     /* bytes of pinned memory */
+
+struct slot {
+    struct MPII_Gpudt_entry *entries;   /* pinned memory */
+    uint64_t addr;              /* the same for kernels */
+    struct MPII_Gpudt_flag flag;        /* of its launch; none: the slot is free */
+    CUfunction together, alone; /* the batch kernel; that of the first move */
+    int n;
+    int64_t bytes;
+    unsigned nblocks;
+    uint32_t first[MPII_GPUDT_BATCH_MOVES];
+    uint16_t words[MPII_GPUDT_BATCH_MOVES];
+    MPIR_Gpudt_op *op[MPII_GPUDT_BATCH_MOVES];
+};
+
+/* What is known of one stream. */
+struct MPII_Gpudt_queue {
+    struct slot *open;          /* NULL: nothing is queued */
+    struct slot slots[NSLOTS];
+    char *mem;                  /* of all slots; NULL: none */
+    bool no_mem;                /* it could not be had */
+    int nflights;
+    struct {
+        struct MPII_Gpudt_flag flag;    /* may have been given to another launch since */
+        int64_t bytes;
+    } flights[NFLIGHTS];
+};
+
+/* Guards all queues, and the launches from them. */
+static MPL_initlock_t batch_lock = MPL_INITLOCK_INITIALIZER;
+
+/* Queues with something in them; may be read without the lock. */
+static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
+static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
+                                          enum MPII_Gpudt_lane_e lane);
+static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes);
+static void flight_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_flag *flag,
+                       int64_t bytes);
+static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue);
+static bool move_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                      struct MPII_Gpudt_plan *plan);
+static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
+                     struct MPII_Gpudt_plan *plan);
+static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
+
+int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                         bool * added)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = m->engine;
+    struct MPII_Gpudt_queue *queue;
+    struct MPII_Gpudt_plan plan;
+    CUfunction together, alone;
+
+    *added = false;
+    /* A limit of blocks is one of each launch, which the plan keeps for each move */
+    if (!MPIR_CVAR_GPUDT_BATCH || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0 || m->len > MPII_GPUDT_BATCH_LARGE)
+        goto fn_exit;
+
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, m->lane);
+    if (queue == NULL || (queue->open == NULL && is_time(queue, m->len)) || !move_plan(m, in, &plan))
+        goto fn_unlock;
+    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__BATCH, &together);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPII_Gpudt_module_kernel(engine, plan.kernel, &alone);
+    if (mpi_errno || !together || !alone || !slot_open(engine, queue))
+        goto fn_unlock;
+    MPII_Gpudt_flag_get(engine, plan.grid, m->flag);
+    if (m->flag->word) {
+        if (queue->open->n == 0) {
+            queue->open->together = together;
+            queue->open->alone = alone;
+        }
+        move_add(queue->open, m, &plan);
+        *added = true;
+    }
+    /* A slot that was opened in vain is closed in there, too */
+    if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
+        is_time(queue, queue->open->bytes))
+        queue_launch(engine, m->lane);
+
+  fn_unlock:
+    MPL_initlock_unlock(&batch_lock);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           const struct MPII_Gpudt_flag *flag, int64_t bytes)
+{
+    struct MPII_Gpudt_queue *queue;
+
+    if (!MPIR_CVAR_GPUDT_BATCH)
+        return;
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue)
+        flight_add(queue, flag, bytes);
+    MPL_initlock_unlock(&batch_lock);
+}
+
+void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, bool must)
+{
+    struct MPII_Gpudt_queue *queue;
+    MPII_Gpudt_ctx_t entered;
+    int mpi_errno;
+
+    if (likely(MPL_atomic_relaxed_load_int(&nopen) == 0))
+        return;
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue && queue->open && (must || is_time(queue, queue->open->bytes))) {
+        mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+        if (mpi_errno) {
+            queue_end(engine, queue, mpi_errno);
+        } else {
+            queue_launch(engine, lane);
+            MPII_Gpudt_ctx_leave(engine->drv, &entered);
+        }
+    }
+    MPL_initlock_unlock(&batch_lock);
+}
+
+void MPII_Gpudt_batches_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+{
+    for (int i = 0; engine->queues && i < MPII_GPUDT_NLANES; i++)
+        MPII_Gpudt_pinned_unmap(engine, engine->queues[i].mem, QUEUE_SZ, is_alive);
+    MPL_free(engine->queues);
+}
+
+/* Caller holds batch_lock, as for all below. NULL: out of memory. */
+static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
+                                          enum MPII_Gpudt_lane_e lane)
+{
+    if (engine->queues == NULL)
+        engine->queues = MPL_calloc(MPII_GPUDT_NLANES, sizeof(*engine->queues), MPL_MEM_BUFFER);
+    return engine->queues ? &engine->queues[lane] : NULL;
+}
+
+/* ---- what is in flight ---- */
+
+/* Whether the launch that a flag was for is done. A flag that is used again has greater values. */
+static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
+{
+    return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
+}
+
+/* Whether moves of so many bytes should be started now: they would not wait for others, or the others
+ * are about to end. */
+static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes)
+{
+    int64_t ahead = 0;
+
+    for (int i = 0; i < queue->nflights;) {
+        if (flag_is_past(&queue->flights[i].flag)) {
+            queue->flights[i] = queue->flights[--queue->nflights];
+        } else {
+            ahead += queue->flights[i].bytes;
+            i++;
+        }
+    }
+    return queue->nflights == 0 ||
+        (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
+}
+
+static void flight_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_flag *flag,
+                       int64_t bytes)
+{
+    /* If there are too many, one of them is forgotten: batches then go out sooner */
+    int i = queue->nflights < NFLIGHTS ? queue->nflights++ : NFLIGHTS - 1;
+
+    queue->flights[i].flag = *flag;
+    queue->flights[i].bytes = bytes;
+}
+
+/* ---- filling a batch ---- */
+
+/* Pin the memory of the slots. */
+static bool slots_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue)
+{
+    CUdeviceptr addr;
+
+    if (queue->mem == NULL && !queue->no_mem) {
+        queue->mem = MPII_Gpudt_pinned_map(engine, QUEUE_SZ, &addr);
+        queue->no_mem = queue->mem == NULL;
+        for (int i = 0; queue->mem && i < NSLOTS; i++) {
+            queue->slots[i].entries = (void *) (queue->mem + i * SLOT_SZ);
+            queue->slots[i].addr = addr + i * SLOT_SZ;
+        }
+    }
+    return !queue->no_mem;
+}
+
+/* Have a slot to fill, with a flag for its launch; false: none now. */
+static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue)
+{
+    if (queue->open)
+        return true;
+    if (!slots_make(engine, queue))
+        return false;
+    for (int i = 0; i < NSLOTS; i++) {
+        struct slot *slot = &queue->slots[i];
+        if (slot->flag.word && MPII_Gpudt_flag_is_set(&slot->flag))
+            MPII_Gpudt_flag_put(engine, &slot->flag);
+        if (slot->flag.word)
+            continue;
+        MPII_Gpudt_flag_get(engine, MPII_GPUDT_BATCH_MOVES, &slot->flag);
+        if (slot->flag.word == NULL)
+            return false;
+        slot->n = 0;
+        slot->bytes = 0;
+        slot->nblocks = 0;
+        queue->open = slot;
+        MPL_atomic_fetch_add_int(&nopen, 1);
+        return true;
+    }
+    return false;
+}
+
+/* Plan a move by a kernel whose work the batch kernel can do; false if there is none, or if it would
+ * cost much more than the best one. */
+static bool move_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                      struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_plan_in restricted = *in;
+
+    restricted.allowed &= 1u << MPII_GPUDT_STRATEGY__BOX | 1u << MPII_GPUDT_STRATEGY__TABLE |
+        (m->len <= MPII_GPUDT_BATCH_SMALL ? 1u << MPII_GPUDT_STRATEGY__TREE : 0);
+    if (restricted.allowed == 0)
+        return false;
+    MPII_Gpudt_plan_make(&restricted, plan);
+    if (!(restricted.allowed & 1u << plan->strategy))
+        return false;
+
+#define IS_BATCHED(family_, unit_, locator_, args_)             \
+        case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK:     \
+        case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK:
+    switch (plan->kernel) {
+        MPII_GPUDT_KERNEL_BATCHED(IS_BATCHED)
+            return true;
+        default:
+            return false;
+    }
+#undef IS_BATCHED
+}
+
+/* Bytes of a parameter block that its kernel reads: a block of threads fetches them over the bus. */
+static size_t args_used(const struct MPII_Gpudt_plan *plan)
+{
+    if (plan->strategy == MPII_GPUDT_STRATEGY__TREE)
+        return offsetof(struct MPII_Gpudt_args_tree, node) +
+            (plan->args.tree.nodes ? 0 : plan->args.tree.nnodes) * sizeof(struct MPII_Gpudt_node);
+    return offsetof(struct MPII_Gpudt_args_box, levels) + offsetof(struct MPII_Gpudt_levels, level) +
+        plan->args.box.levels.nlevels * sizeof(struct MPII_Gpudt_level);
+}
+
+static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
+                     struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
+
+    MPII_Gpudt_flag_ask(&plan->args.span.end, m->flag);
+    entry->kernel = plan->kernel;
+    memcpy(&entry->args, &plan->args, plan->args_sz);   /* all: it may be launched alone */
+    slot->first[slot->n] = slot->nblocks;
+    slot->words[slot->n] =
+        (uint16_t) ((offsetof(struct MPII_Gpudt_entry, args) + args_used(plan)) / sizeof(uint64_t));
+    slot->op[slot->n] = m->may_queue;
+    slot->n++;
+    slot->nblocks += plan->grid;
+    slot->bytes += m->len;
+    MPL_atomic_relaxed_store_int(&m->may_queue->is_queued, 1);
+}
+
+/* ---- launching ---- */
+
+/* One move alone is a launch of its own kernel. */
+static int slot_launch_single(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              struct slot *slot)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
+                                         &slot->entries[0].args);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    flight_add(&engine->queues[lane], &slot->op[0]->chunk[0].flag[0], slot->bytes);
+    MPII_Gpudt_flag_put(engine, &slot->flag);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, struct slot *slot)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_args_batch args = {.entries = slot->addr,.nentries = slot->n };
+
+    memcpy(args.first, slot->first, slot->n * sizeof(args.first[0]));
+    memcpy(args.words, slot->words, slot->n * sizeof(args.words[0]));
+    MPII_Gpudt_flag_ask(&args.end, &slot->flag);
+    args.end.nblocks = (int32_t) slot->nblocks;
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    flight_add(&engine->queues[lane], &slot->flag, slot->bytes);
+    MPII_GPUDT_COUNT(batches, 1);
+    MPII_GPUDT_COUNT(batched, slot->n);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Start what is queued; the engine's context is current. */
+static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+{
+    struct MPII_Gpudt_queue *queue = &engine->queues[lane];
+    struct slot *slot = queue->open;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (slot->n == 1)
+        mpi_errno = slot_launch_single(engine, lane, slot);
+    else if (slot->n > 1)
+        mpi_errno = slot_launch(engine, lane, slot);
+    MPII_GPUDT_COUNT(flags, mpi_errno ? 0 : slot->n);
+    queue_end(engine, queue, mpi_errno);
+}
+
+/* Let go of what was queued: it has been started, or has failed. */
+static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno)
+{
+    struct slot *slot = queue->open;
+
+    if (mpi_errno || slot->n == 0)
+        MPII_Gpudt_flag_put(engine, &slot->flag);
+    queue->open = NULL;
+    MPL_atomic_fetch_sub_int(&nopen, 1);
+    for (int i = 0; i < slot->n; i++) {
+        slot->op[i]->batch_errno = mpi_errno;
+        MPL_atomic_release_store_int(&slot->op[i]->is_queued, 0);
+    }
+}

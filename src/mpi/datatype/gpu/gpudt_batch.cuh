@@ -1,0 +1,67 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The batch kernel's body: moves of several datatypes shared out among the blocks of one launch. Each
+ * block fetches the parameters of its move from host memory and does what a block of that move's own
+ * kernel would do. Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_BATCH_CUH_INCLUDED
+#define GPUDT_BATCH_CUH_INCLUDED
+
+#include "gpudt_kernel_list.h"
+#include "gpudt_move.cuh"
+
+/* What the locators of all moves need at most. */
+typedef gpudt_tree32<16, 0>::shared_type gpudt_batch_shared;
+
+/* Not inline: the kernel would need the registers of all of them at once. */
+template <class T, int UNIT, int UNPACK>
+#ifdef __CUDACC__
+static __device__ __noinline__
+#else
+static
+#endif
+void gpudt_batch_move(const typename T::args_type &args, uint32_t block, void *shared)
+{
+    static_assert(sizeof(typename T::shared_type) <= sizeof(gpudt_batch_shared), "it has room");
+    gpudt_move_block<T, UNIT, UNPACK> (args, block, (typename T::shared_type *) shared);
+}
+
+#define GPUDT_BATCH_CASES(family_, unit_, locator_, args_)                                      \
+    case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK:                                 \
+        gpudt_batch_move<locator_<unit_, 0>, unit_, 0> (entry.args.args_, block, &shared);      \
+        break;                                                                                  \
+    case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK:                               \
+        gpudt_batch_move<locator_<unit_, 1>, unit_, 1> (entry.args.args_, block, &shared);      \
+        break;
+
+GPUDT_FN void gpudt_batch_do(const struct MPII_Gpudt_args_batch &args)
+{
+    __shared__ struct MPII_Gpudt_entry entry;
+    __shared__ gpudt_batch_shared shared;
+    int lo = 0, hi = args.nentries;
+
+    while (hi - lo > 1) {
+        const int mid = (lo + hi) / 2;
+        if (args.first[mid] <= blockIdx.x)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    const uint64_t from = args.entries + (uint64_t) lo * sizeof(struct MPII_Gpudt_entry);
+    for (int i = (int) threadIdx.x; i < args.words[lo]; i += MPII_GPUDT_THREADS)
+        ((uint64_t *) (void *) &entry)[i] = gpudt_load<uint64_t>(from + 8 * (uint64_t) i);
+    __syncthreads();            /* publishes entry */
+
+    const uint32_t block = blockIdx.x - args.first[lo];
+    switch (entry.kernel) {
+            MPII_GPUDT_KERNEL_BATCHED(GPUDT_BATCH_CASES)
+    }
+    gpudt_finish(entry.args.span.end);
+}
+
+#undef GPUDT_BATCH_CASES
+
+#endif /* GPUDT_BATCH_CUH_INCLUDED */

@@ -1,0 +1,183 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Buffers of the program that are described once for many moves: what memory they are in is asked for
+ * when they are described, and what the library registered itself is not asked about at all. Must
+ * not know routes, kernels or streams. */
+
+#include "gpudt_internal.h"
+
+struct MPIR_Gpudt_buffer {
+    struct MPII_Gpudt_side side;        /* all of it, from position 0; its engine is set */
+    int64_t size;               /* packed bytes */
+    const void *gpu_addr;
+};
+
+bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                         const void **gpu_addr)
+{
+    struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
+    struct MPII_Gpudt_side side;
+    bool is_gpu;
+    int64_t n;
+
+    *gpu_addr = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        return false;
+    MPII_Gpudt_data_measure(&b);
+    n = MPII_Gpudt_data_size(&b);
+    if (n <= 0)
+        return false;
+    MPII_Gpudt_side_place(&b, n, &side);
+    if (!b.is_absolute && MPII_Gpudt_is_near(side.low))
+        return false;
+
+    /* What cannot be found out is for the operation to report */
+    is_gpu = true;
+    if (MPII_Gpudt_side_set(&b, n, &side) == MPI_SUCCESS &&
+        MPII_Gpudt_side_classify(&side, b.is_absolute && side.type) == MPI_SUCCESS) {
+        is_gpu = MPII_Gpudt_side_is_gpu(&side);
+        if (is_gpu && !b.is_absolute)
+            *gpu_addr = side.low;
+    }
+    if (side.type)
+        MPII_Gpudt_type_release(side.type);
+    return is_gpu;
+}
+
+/* Find out all about a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
+static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+{
+    int mpi_errno = MPI_SUCCESS, set_errno;
+    struct MPII_Gpudt_side *side = &buffer->side;
+    MPII_Gpudt_ctx_t entered;
+
+    *is_gpu = false;
+    MPII_Gpudt_side_place(b, buffer->size, side);
+    if (!b->is_absolute && MPII_Gpudt_is_near(side->low))
+        goto fn_exit;
+
+    /* A failure matters only if a GPU takes part */
+    set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
+    mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!MPII_Gpudt_side_is_gpu(side))
+        goto fn_exit;
+    mpi_errno = set_errno;
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_engine_enter(MPII_Gpudt_driver_get(), side->ptr.device, side->ptr.ctx,
+                                        &side->engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_ctx_leave(side->engine->drv, &entered);
+    buffer->gpu_addr = b->is_absolute ? NULL : side->low;
+    *is_gpu = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPIR_Gpudt_buffer ** buffer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
+    MPIR_Gpudt_buffer found = {.gpu_addr = NULL };
+    bool is_gpu = false;
+
+    *buffer = NULL;
+    if (likely(MPII_Gpudt_driver_get() == NULL))
+        goto fn_exit;
+    MPII_Gpudt_data_measure(&b);
+    found.size = MPII_Gpudt_data_size(&b);
+    if (found.size <= 0)
+        goto fn_exit;
+    mpi_errno = buffer_fill(&b, &found, &is_gpu);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!is_gpu)
+        goto fn_exit;
+
+    *buffer = MPL_malloc(sizeof(**buffer), MPL_MEM_BUFFER);
+    MPIR_ERR_CHKANDJUMP1(!*buffer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU buffer");
+    **buffer = found;
+    found.side.type = NULL;
+
+  fn_exit:
+    if (found.side.type)
+        MPII_Gpudt_type_release(found.side.type);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
+{
+    if (buffer && buffer->side.type)
+        MPII_Gpudt_type_release(buffer->side.type);
+    MPL_free(buffer);
+}
+
+const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
+{
+    return buffer->gpu_addr;
+}
+
+/* The side of bytes [first, first + n), with a reference to the type. */
+static void part_set(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
+                     struct MPII_Gpudt_side *side)
+{
+    *side = buffer->side;
+    if (side->type) {
+        MPII_Gpudt_type_add_ref(side->type);
+        side->first = first;
+    } else {
+        side->addr += first;
+        side->low = side->addr;
+        side->high = side->low + n;
+    }
+}
+
+int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
+                           bool unpack, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = buffer->side.engine;
+    struct MPII_Gpudt_data contig = {.addr = packed,.count = n,.datatype = MPI_BYTE };
+    MPIR_Gpudt_op local;
+    struct MPII_Gpudt_side *other = unpack ? &local.src : &local.dst;
+
+    MPIR_FUNC_ENTER;
+
+    if (op)
+        *op = NULL;
+    local.src.type = local.dst.type = NULL;
+    MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
+    /* The program may have ended the context since the buffer was described */
+    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
+                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
+    MPII_Gpudt_data_measure(&contig);
+    MPII_Gpudt_side_place(&contig, n, other);
+    if (!MPII_Gpudt_host_find(engine, other)) {
+        mpi_errno = MPII_Gpudt_side_classify(other, false);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    part_set(buffer, first, n, unpack ? &local.dst : &local.src);
+    local.n = n;
+    local.lane = unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
+    mpi_errno = MPII_Gpudt_op_start(&local, op);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (unpack)
+        MPII_GPUDT_COUNT(unpacks, 1);
+    else
+        MPII_GPUDT_COUNT(packs, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,94 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* From what a caller says of a buffer to a side of a transfer: where its data is. Must not know what
+ * memory that is. */
+
+#include "gpudt_internal.h"
+
+void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
+{
+    MPIR_Datatype *dtp;
+    MPI_Aint true_lb = 0, true_ub, reach;
+
+    if (HANDLE_IS_BUILTIN(b->datatype)) {
+        b->size = true_ub = reach = MPIR_Datatype_get_basic_size(b->datatype);
+        b->is_contig = true;
+    } else {
+        MPIR_Datatype_get_ptr(b->datatype, dtp);
+        b->size = dtp->size;
+        b->is_contig = dtp->is_contig;
+        true_lb = dtp->true_lb;
+        true_ub = dtp->true_ub;
+        reach = dtp->extent;
+    }
+    b->is_absolute = b->addr == MPI_BOTTOM && !b->is_contig;
+
+    /* The last datatype may be below the first. Overflow here means that no such buffer exists. */
+    reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
+    b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
+    b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
+}
+
+int64_t MPII_Gpudt_data_size(const struct MPII_Gpudt_data *b)
+{
+    int64_t size;
+
+    return __builtin_mul_overflow(b->count, b->size, &size) ? INT64_MAX : size;
+}
+
+void MPII_Gpudt_side_place(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side *side)
+{
+    side->type = NULL;
+    side->engine = NULL;
+    side->reached_by = NULL;
+    side->is_exact = HANDLE_IS_BUILTIN(b->datatype) && b->is_contig;
+    side->first = b->first;
+    side->addr = (char *) b->addr;
+    side->low = b->low;
+    side->high = b->high;
+    if (b->is_contig) {
+        side->addr = side->low = b->low + b->first;
+        side->high = side->low + n;
+    }
+}
+
+int MPII_Gpudt_side_set(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side *side)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_serial *serial;
+    int64_t reach;
+
+    if (side->is_exact)
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_type_get(b->datatype, &side->type);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    serial = &side->type->serial;
+    mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* Both come from the same constructors; a range beyond the stream would leave the buffer */
+    MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
+
+    if (side->top.kind == MPII_GPUDT_KIND__BLOCK) {
+        side->addr = side->low = (char *) b->addr + serial->base_displ + b->first;
+        side->high = side->low + n;
+        MPII_Gpudt_type_release(side->type);
+        side->type = NULL;
+    } else {
+        side->addr = (char *) b->addr;
+        reach = serial->extent * (b->count - 1);
+        side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
+        side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
+    }
+    side->is_exact = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (side->type)
+        MPII_Gpudt_type_release(side->type);
+    side->type = NULL;
+    goto fn_exit;
+}
