@@ -201,13 +201,6 @@ int MPIR_Gpudt_host_epoch(bool look)
     return MPL_atomic_acquire_load_int(&MPII_Gpudt_epoch);
 }
 
-bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz ATTRIBUTE((unused)))
-{
-    MPIR_Gpudt_ptr_t ptr;
-
-    return MPIR_Gpudt_query_ptr(mem, &ptr) == MPI_SUCCESS && ptr.mem == MPIR_GPUDT_MEM__PINNED;
-}
-
 void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what)
 {
     switch (what) {

@@ -19,11 +19,6 @@ bool MPIR_Gpudt_is_present(void);
  * Returns false if that failed, which is no error: the memory serves as pageable memory. */
 bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool is_own);
 
-/* Whether memory that MPIR_Gpudt_host_register pinned is still so: the program may have ended the
- * context that did it. Costs one query of the driver. If not, it may be registered again.
- *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register */
-bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz);
-
 /* Undo it, before the memory is unmapped and before the engine ends. Safe when the context that did
  * it is gone.
  *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register, which returned true */

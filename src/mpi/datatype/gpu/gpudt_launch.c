@@ -68,6 +68,7 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
         .packed_place = m->contig_place,
         .unpack = m->unpack,
         .nsms = m->engine->nsms,
+        .switch_ns = MPII_Gpudt_is_shared(m->engine->shared) ? MPII_GPUDT_SWITCH_NS : 0,
         .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
         .allowed = MPII_Gpudt_allowed_strategies()
     };
@@ -113,13 +114,37 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     goto fn_exit;
 }
 
+/* The driver has multiprocessors copy small data from the host, which means a change of context where
+ * processes share a GPU, but not so data in rows. */
+static CUresult rows_copy(MPII_Gpudt_engine_t * engine, CUstream stream, char *to, const char *from,
+                          int64_t n, int rows)
+{
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = (CUdeviceptr) from,
+        .srcPitch = n / rows,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (CUdeviceptr) to,
+        .dstPitch = n / rows,
+        .WidthInBytes = n / rows,
+        .Height = rows
+    };
+
+    return engine->drv->cuMemcpy2DAsync(&copy, stream);
+}
+
 int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
                            const char *from, int64_t n)
 {
     int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUstream stream = engine->streams[lane];
+    int rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
 
-    MPII_GPUDT_CHECK(engine->drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n,
-                                                engine->streams[lane]), mpi_errno);
+    if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
+        rows_copy(engine, stream, to, from, n, rows) != CUDA_SUCCESS)
+        MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream),
+                         mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:
@@ -139,6 +164,8 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     in->last = in->first + len;
     in->user -= (uint64_t) in->first;
     in->allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
+    if (in->switch_ns > 0)
+        in->allowed |= 1u << MPII_GPUDT_STRATEGY__COPY1D;
 
     memset(c, 0, sizeof(*c));
     c->record.kind = MPII_GPUDT_KIND__BLOCK;

@@ -163,11 +163,6 @@ int MPIR_Gpudt_host_epoch(bool look)
     return 1;
 }
 
-bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz)
-{
-    return false;
-}
-
 void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what)
 {
 }

@@ -79,6 +79,8 @@
 /* Cost model: nanoseconds. */
 #define MPII_GPUDT_LAUNCH_NS       7600.0
 #define MPII_GPUDT_BYTE_NS         0.0005
+#define MPII_GPUDT_INLINE_MAX      24576        /* bytes; up to these the driver may copy without
+                                                 * a copy engine */
 #define MPII_GPUDT_SWITCH_NS       145000.0     /* change of a GPU to another process's context */
 #define MPII_GPUDT_SECTOR_SZ       32.0 /* bytes */
 #define MPII_GPUDT_BOX_BYTES_FACTOR 1.3       /* to pack single bytes; also with a table */
