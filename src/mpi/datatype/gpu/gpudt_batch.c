@@ -149,7 +149,7 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPII_Gpudt_ctx_t entered;
     int mpi_errno;
 
-    if (likely(MPL_atomic_relaxed_load_int(&nopen) == 0))
+    if (likely(MPL_atomic_acquire_load_int(&nopen) == 0))
         return;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
@@ -380,9 +380,10 @@ static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
     if (mpi_errno || slot->n == 0)
         MPII_Gpudt_flag_put(engine, &slot->flag);
     queue->open = NULL;
-    MPL_atomic_fetch_sub_int(&nopen, 1);
     for (int i = 0; i < slot->n; i++) {
+        /* After the second store the operation may be gone */
         slot->op[i]->batch_errno = mpi_errno;
         MPL_atomic_release_store_int(&slot->op[i]->is_queued, 0);
     }
+    MPL_atomic_fetch_sub_int(&nopen, 1);
 }

@@ -437,15 +437,16 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
     const struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
     const struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
 
-    if (op->nbusy < op->nchunks && op->started < op->n)
+    if (!flag->word || (op->nbusy < op->nchunks && op->started < op->n) ||
+        ++op->nlooks % FLAG_LOOKS == 0)
         return false;
-    if (!flag->word || MPII_Gpudt_flag_is_set(flag) || ++op->nlooks % FLAG_LOOKS == 0)
-        return false;
+    /* The flag may be set before the thread that started the batch has let go of the operation */
     if (MPL_atomic_acquire_load_int(&op->is_queued)) {
         MPII_Gpudt_batch_poll(op->engine, op->lane, false);
-        return MPL_atomic_acquire_load_int(&op->is_queued) || op->batch_errno == MPI_SUCCESS;
+        if (MPL_atomic_acquire_load_int(&op->is_queued))
+            return true;
     }
-    return op->batch_errno == MPI_SUCCESS;
+    return op->batch_errno == MPI_SUCCESS && !MPII_Gpudt_flag_is_set(flag);
 }
 
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
@@ -459,7 +460,8 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
     op->is_blocking = false;
     if (!flag_is_awaited(op)) {
         last = flag_last(op);
-        if (last && MPII_Gpudt_flag_is_set(last)) {
+        if (last && !MPL_atomic_acquire_load_int(&op->is_queued) &&
+            op->batch_errno == MPI_SUCCESS && MPII_Gpudt_flag_is_set(last)) {
             op_end(op);
             is_done = true;
         } else {
