@@ -60,8 +60,7 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     struct contig contig;
     struct MPII_Gpudt_plan plan;
     struct MPII_Gpudt_plan_in in = {
-        .first = side->first + m->pos,
-        .last = side->first + m->pos + m->len,
+        .first = (side->type ? side->first : 0) + m->pos,
         .user = (uint64_t) (uintptr_t) side->addr + side->shift,
         .packed = m->contig,
         .user_place = side->place,
@@ -73,6 +72,7 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
         .allowed = MPII_Gpudt_allowed_strategies()
     };
 
+    in.last = in.first + m->len;
     if (side->type) {
         in.serial = &side->type->serial;
         in.top = &side->top;
