@@ -6,8 +6,7 @@
 /* What the program does to GPU memory by calls that look synchronous, as cudaMemcpy and cudaMemset do,
  * has happened when MPI reads the memory, and does not happen after MPI has written it. These calls
  * may return early: copies from pageable memory, copies within a device, fills. With "off",
- * MPIR_CVAR_GPUDT_SYNC_MEMOPS is 0: nothing waits and memory is left as it is. With "old", the
- * driver cannot mark contexts, and memory that it cannot mark either is waited for once. */
+ * MPIR_CVAR_GPUDT_SYNC_MEMOPS is 0: nothing waits and memory is left as it is. */
 
 #include "gpu.h"
 #include "report.h"
@@ -20,8 +19,7 @@
 /* MPI gets the last part of a memory of which all is filled, so that the fill takes longer. */
 #define PART 24576
 
-static int is_off, is_old;
-static int is_lost;             /* such calls on this memory may end when they like */
+static int is_off;
 static const char *kind_name;
 static size_t size;             /* of a memory */
 static unsigned char bytes[PART], packed[PART];
@@ -68,7 +66,7 @@ static void compare(const char *what, const unsigned char *seen, const unsigned 
     char text[100];
 
     snprintf(text, sizeof(text), "%s memory, %s", kind_name, what);
-    if (!is_off && !is_lost)
+    if (!is_off)
         report_compare(text, seen, expected, n);
 }
 
@@ -154,14 +152,14 @@ static void waits_count(enum mem_kind kind, struct mem *mem)
     if (is_off || kind == MEM__MANAGED)
         CHECK(waits == 0);
     else if (kind == MEM__MAPPED || kind == MEM__POOL)
-        CHECK(waits <= 1);      /* its context may be marked already, or waited for */
+        CHECK(waits <= 1);      /* if mem_write was still at work */
     else
         CHECK(waits == 1);
 }
 
 static int stop;
 
-/* Packs again and again from a memory whose context is marked. */
+/* Packs again and again from a memory that the driver does not mark. */
 static void *packs_run(void *arg)
 {
     const struct mem *mem = arg;
@@ -206,7 +204,6 @@ static void kind_run(enum mem_kind kind)
     struct mem mem, source;
 
     kind_name = mem_name(kind);
-    is_lost = is_old && (kind == MEM__MAPPED || kind == MEM__POOL);
     /* long enough on a real GPU to be seen; emulated operations are late */
     size = gpu.is_emulated || kind == MEM__MANAGED ? (size_t) 1 << 20 : (size_t) 1 << 28;
     mem_alloc(&source, kind == MEM__MANAGED ? MEM__DEVICE : kind, size);
@@ -227,7 +224,6 @@ int main(int argc, char **argv)
     int provided;
 
     is_off = argc > 1 && strcmp(argv[1], "off") == 0;
-    is_old = argc > 1 && strcmp(argv[1], "old") == 0;
     if (is_off)
         setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS", "0", 1);
     /* The machine may be busy, and emulated operations are very late */

@@ -13,6 +13,7 @@ struct MPIR_Gpudt_buffer {
     struct MPII_Gpudt_side side;        /* all of it, from position 0; its engine is set */
     int64_t size;               /* packed bytes */
     const void *gpu_addr;
+    unsigned long long id;      /* of the allocation at gpu_addr; 0: it has none, or is not known */
 };
 
 bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
@@ -47,6 +48,38 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return is_gpu;
 }
 
+/* The number of the allocation that an address is in, which none has had before; 0: it has none. */
+static unsigned long long allocation_id(const MPII_Gpudt_driver_t * drv, const void *addr)
+{
+    unsigned long long id = 0;
+
+    if (addr == NULL || drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                   (CUdeviceptr) addr) != CUDA_SUCCESS)
+        id = 0;
+    return id;
+}
+
+/* The program may have freed the buffer since it was described, or have ended its context. A copy by
+ * the driver would take what is not GPU memory for host memory, and a kernel's fault ends the
+ * context. */
+static int buffer_check(const MPIR_Gpudt_buffer * buffer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_engine_t *engine = buffer->side.engine;
+
+    if (likely(buffer->id && allocation_id(engine->drv, buffer->gpu_addr) == buffer->id))
+        goto fn_exit;
+    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
+                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
+    MPIR_ERR_CHKANDJUMP1(buffer->id, mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed",
+                         "**gpudt_freed %p", buffer->gpu_addr);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Find out all about a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
 static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
@@ -72,6 +105,7 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_ctx_leave(side->engine->drv, &entered);
     buffer->gpu_addr = b->is_absolute ? NULL : side->low;
+    buffer->id = allocation_id(side->engine->drv, buffer->gpu_addr);
     *is_gpu = true;
 
   fn_exit:
@@ -156,9 +190,8 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
         *op = NULL;
     local.src.type = local.dst.type = NULL;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
-    /* The program may have ended the context since the buffer was described */
-    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
-                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
+    mpi_errno = buffer_check(buffer);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_data_measure(&contig);
     MPII_Gpudt_side_place(&contig, n, other);
     if (!MPII_Gpudt_host_find(engine, other)) {

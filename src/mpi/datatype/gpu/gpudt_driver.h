@@ -37,7 +37,6 @@
     F(CtxGetDevice, 2000, "cuCtxGetDevice")                                         \
     F(CtxEnablePeerAccess, 4000, "cuCtxEnablePeerAccess")                           \
     F(CtxDisablePeerAccess, 4000, "cuCtxDisablePeerAccess")                         \
-    F(CtxGetFlags, 7000, "cuCtxGetFlags")                                           \
     F(CtxGetStreamPriorityRange, 5050, "cuCtxGetStreamPriorityRange")               \
     F(ThreadExchangeStreamCaptureMode, 10010, "cuThreadExchangeStreamCaptureMode")  \
     F(ModuleLoadData, 2000, "cuModuleLoadData")                                     \
@@ -71,7 +70,6 @@
 /* May be NULL in the table: look before you call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(CtxGetId, 12000, "cuCtxGetId")                                                 \
-    F(CtxSetFlags, 12010, "cuCtxSetFlags")                                           \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                    \
     F(StreamWriteValue32, 11070, "cuStreamWriteValue32_v2")
 

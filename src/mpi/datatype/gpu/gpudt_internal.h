@@ -50,13 +50,6 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
-/* Whether a context is marked (gpudt_memops.c). */
-enum MPII_Gpudt_memops_e {
-    MPII_GPUDT_MEMOPS__UNMARKED = 0,
-    MPII_GPUDT_MEMOPS__REFUSED, /* it cannot be, and was waited for once */
-    MPII_GPUDT_MEMOPS__MARKED
-};
-
 /* Streams of an engine: what is in one of them does not queue behind what is in the other. All steps of
  * an operation that an engine does are in the same one. */
 enum MPII_Gpudt_lane_e {
@@ -83,7 +76,7 @@ typedef struct MPII_Gpudt_engine {
     CUstream streams[MPII_GPUDT_NLANES];
     int nsms;
     int shared;                 /* for MPII_Gpudt_is_shared */
-    MPL_atomic_int_t sync_memops;       /* enum MPII_Gpudt_memops_e */
+    MPL_atomic_int_t memops_refused;    /* true: allocations cannot be marked; see gpudt_memops.c */
     MPL_atomic_int_t memops_busy;       /* true: the last wait there was in vain */
 
     struct MPII_Gpudt_queue *queues;    /* NULL: none yet; see gpudt_batch.c */
@@ -477,7 +470,7 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
     F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
-    F(memops_waits, "Looks at the default stream, when GPU memory was seen for the first time") \
+    F(memops_waits, "Waits for the default stream, for memory seen for the first time or unmarked") \
     F(memops_unfinished, "Those of them after which it was busy still")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \

@@ -12,11 +12,11 @@
  * nothing of that one, and must not: it would wait for the program's kernels. So memory that MPI is
  * given is marked (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS), and from then on the driver ends such calls
  * on it before they return. Drivers do not mark mapped virtual ranges, and for memory of pools they
- * take the mark but heed it for fills only: there the context is marked instead
- * (CU_CTX_SYNC_MEMOPS), once and for all of its memory. Where a driver does neither, this is not
- * tried again either.
+ * take the mark but heed it for fills only. A context can be marked as well (CU_CTX_SYNC_MEMOPS),
+ * but the driver then waits for all that runs in it (seen with 580). So the default stream is looked
+ * at again for each transfer with such memory.
  *
- * What was begun before the mark is a matter of microseconds if nothing else is in its way. The
+ * What was begun before is a matter of microseconds if nothing else is in its way. The
  * default stream is watched until it is idle, but only for a short time: it is busy, too, with
  * kernels of the program in any stream that did not opt out (CU_STREAM_NON_BLOCKING), and these may
  * run for long, or until the program does something after this call. What is behind such kernels is
@@ -64,7 +64,6 @@ static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private);
 static int idle_wait(MPII_Gpudt_engine_t * engine);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
-static bool mark_context(const MPII_Gpudt_driver_t * drv);
 
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
@@ -80,8 +79,7 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (MPL_atomic_acquire_load_int(&engine->sync_memops) <
-        (is_private ? MPII_GPUDT_MEMOPS__REFUSED : MPII_GPUDT_MEMOPS__MARKED))
+    if (is_private || !MPL_atomic_acquire_load_int(&engine->memops_refused))
         mpi_errno = settle(engine, addr, is_private);
 
   fn_exit:
@@ -91,32 +89,35 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-/* Mark memory or its context, which is current, and wait for what was begun before. */
+/* Mark memory, if that is possible, and wait for what was begun before. The engine's context is
+ * current. */
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
     CUstreamCaptureStatus status;
-    int context_state = MPII_GPUDT_MEMOPS__UNMARKED;
+    bool is_refused = false;
 
-    MPL_atomic_fetch_add_int(&nmarking, 1);
+    if (!is_private)
+        MPL_atomic_fetch_add_int(&nmarking, 1);
     /* During the capture of a stream that the default one waits for, a look at that would destroy
      * what is captured, and the program itself cannot copy synchronously. The memory stays
      * unmarked. */
     if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    if (is_private || !mark(drv, addr)) {
-        context_state = mark_context(drv) ? MPII_GPUDT_MEMOPS__MARKED : MPII_GPUDT_MEMOPS__REFUSED;
-        if (context_state == MPL_atomic_relaxed_load_int(&engine->sync_memops))
-            goto fn_exit;
-    }
+    if (!is_private)
+        is_refused = !mark(drv, addr);
+    else if (drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS)
+        goto fn_exit;
     mpi_errno = idle_wait(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (context_state)
-        MPL_atomic_release_store_int(&engine->sync_memops, context_state);
+    /* A driver that cannot mark allocations is not asked again for each message */
+    if (is_refused)
+        MPL_atomic_release_store_int(&engine->memops_refused, 1);
 
   fn_exit:
-    MPL_atomic_fetch_sub_int(&nmarking, 1);
+    if (!is_private)
+        MPL_atomic_fetch_sub_int(&nmarking, 1);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -160,14 +161,4 @@ static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr)
 
     return drv->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
                                       (CUdeviceptr) addr) == CUDA_SUCCESS;
-}
-
-/* False: the driver is too old. Then calls of the program that come later are for the program to
- * order. */
-static bool mark_context(const MPII_Gpudt_driver_t * drv)
-{
-    unsigned flags;
-
-    return drv->cuCtxSetFlags && drv->cuCtxGetFlags(&flags) == CUDA_SUCCESS &&
-        drv->cuCtxSetFlags(flags | CU_CTX_SYNC_MEMOPS) == CUDA_SUCCESS;
 }

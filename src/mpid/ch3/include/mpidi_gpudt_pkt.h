@@ -35,6 +35,9 @@ typedef struct MPIDI_CH3_Pkt_gpudt_eager_data {
     MPIDI_CH3_Pkt_type_t type;
     MPI_Request sender_req_id;
     int is_failed;              /* there is no data, as the sender has failed */
+    int pool_pid;               /* the sender's pool, which tells which GPUs it uses */
+    uint64_t pool_token;
+    int pool_fd;                /* -1: none */
 } MPIDI_CH3_Pkt_gpudt_eager_data_t;
 
 enum {

@@ -105,9 +105,19 @@ static void data_send(struct MPIDI_Gpudt_msg *msg)
     struct MPIDI_Gpudt_part *part = &msg->part[0];
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_eager_data_t *pkt = &upkt.gpudt_eager_data;
+    MPIDU_gpudt_pool_name_t name;
+    int unit;
 
+    memset(&upkt, 0, sizeof(upkt));
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_EAGER_DATA);
     pkt->sender_req_id = msg->req->handle;
+    pkt->pool_fd = -1;
+    if (part->chunk && MPIDI_Gpudt_may_share(msg->vc) &&
+        MPIDU_gpudt_chunk_export(part->chunk, &name, &unit)) {
+        pkt->pool_token = name.token;
+        pkt->pool_pid = name.pid;
+        pkt->pool_fd = name.fd;
+    }
     pkt->is_failed = msg->mpi_errno != MPI_SUCCESS;
     if (pkt->is_failed) {
         MPIDI_Gpudt_part_clear(part);
@@ -275,6 +285,13 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
         MPIR_ERR_SET(err, MPI_ERR_OTHER, "**gpudt_peer");
         *buflen = 0;
         return inbound_fail(in, err);
+    }
+
+    if (pkt->pool_fd >= 0 && MPIR_Gpudt_is_present() && MPIDI_Gpudt_may_share(vc)) {
+        const MPIDU_gpudt_pool_name_t name = {
+            .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
+        };
+        MPIDU_gpudt_pool_meet(&name);
     }
 
     rreq = in->rreq;

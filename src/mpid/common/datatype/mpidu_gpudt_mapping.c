@@ -136,7 +136,7 @@ static void other_compare(struct MPIDU_gpudt_mapping *map, const uint64_t * name
     map->ncompared = n + there;
 }
 
-static void gpus_compare(struct MPIDU_gpudt_mapping *map)
+void MPIDU_Gpudt_mapping_compare(struct MPIDU_gpudt_mapping *map)
 {
     const uint64_t *names;
     int n = MPIR_Gpudt_shared_names(&names);
@@ -152,7 +152,7 @@ void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const vo
     struct MPIDU_gpudt_piece *piece = &map->pieces[i];
     int version = piece_version(map, i), epoch;
 
-    gpus_compare(map);
+    MPIDU_Gpudt_mapping_compare(map);
     epoch = MPIR_Gpudt_host_epoch(++nuses % LOOK_EVERY == 0);
     if (likely(piece->epoch == epoch && piece->version == version))
         return;

@@ -85,6 +85,10 @@ int MPIDU_Gpudt_mapping_piece(const struct MPIDU_gpudt_mapping *map, size_t off,
  * Returns false if the system has no memory for it. */
 bool MPIDU_Gpudt_piece_ready(struct MPIDU_gpudt_mapping *map, int i, const void *gpu_addr);
 
+/* Tell the process of a pool, or the others if it is this one's, which GPUs are in use here, and
+ * learn which of them are in use there. */
+void MPIDU_Gpudt_mapping_compare(struct MPIDU_gpudt_mapping *map);
+
 /* Have a piece of any pool registered, if that is possible. Costs some loads if it is. */
 void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const void *gpu_addr);
 

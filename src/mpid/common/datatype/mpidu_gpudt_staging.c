@@ -394,3 +394,14 @@ char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int unit, si
         MPIDU_Gpudt_piece_register(map, piece, gpu_addr);
     return map->mem + off;
 }
+
+void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name)
+{
+    struct MPIDU_gpudt_mapping *map;
+
+    if (!pool.is_made)
+        pool_make();
+    map = MPIDU_Gpudt_mapping_other(name);
+    if (map && map->mem)
+        MPIDU_Gpudt_mapping_compare(map);
+}

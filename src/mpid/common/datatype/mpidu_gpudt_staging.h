@@ -64,6 +64,11 @@ size_t MPIDU_gpudt_chunk_max(void);
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
                               int *unit);
 
+/* Learn from another process of the node which GPUs it uses, by the name of its pool, which is mapped at first
+ * use. Costs some loads afterwards.
+ *   name  (IN)  as exported there */
+void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name);
+
 /* Find memory of another process's pool, mapping the pool at first use.
  *   name, unit  (IN)  as exported there
  *   len         (IN)  bytes of the chunk that will be used
