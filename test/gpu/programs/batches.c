@@ -218,6 +218,11 @@ static void two_directions(void)
 
     vectors_make(n, &type, &map);
     transfers[n - 1].is_unpack = 1;
+    /* Once before: when memory is seen for the first time, there may be something to wait for */
+    for (int i = 0; i < n; i++) {
+        transfer_start(&transfers[i], type);
+        transfer_end(&transfers[i]);
+    }
     for (int i = 0; i < n; i++)
         transfer_fill(&transfers[i], map);
     for (int i = 0; i < n; i++)
