@@ -9,6 +9,8 @@
 #include "gpudt_internal.h"
 
 #define FLAG_LOOKS 1000         /* at a flag by calls that do not block, before the driver is asked */
+#define FLAG_WRITE_MAX (128 * 1024)     /* bytes of a copy whose end a flag says: a write by the stream
+                                         * keeps the next copy waiting for some microseconds */
 #define FLAG_SECONDS 30e-6      /* of looking at it by one that blocks */
 
 static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
@@ -171,7 +173,7 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (is_waited_for && !op->is_blocking) {
-        if (flag->word == NULL)
+        if (flag->word == NULL && chunk->len <= FLAG_WRITE_MAX)
             MPII_Gpudt_flag_write(engine, op->lane, flag);
         if (flag->word && !MPL_atomic_relaxed_load_int(&op->is_queued))
             MPII_Gpudt_batch_note(engine, op->lane, flag, chunk->len);

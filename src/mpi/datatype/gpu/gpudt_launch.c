@@ -79,6 +79,9 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     } else {
         contig_set(&contig, &in);
     }
+    if (in.max_blocks == 0 && (in.packed_place == MPII_GPUDT_PLACE__HOST ||
+                               in.user_place == MPII_GPUDT_PLACE__HOST))
+        in.max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
     if (m->flag)
         m->flag->word = NULL;
     if (kernels_are_ready(m, &in, &mpi_errno)) {

@@ -54,6 +54,10 @@
 #define MPII_GPUDT_MAP_BLOCKS_PER_SM 8
 #endif
 
+/* The same where a side is host memory: few are enough for the bus, and more of them keep those of the other
+ * direction from it (64 MiB each way at once: 38 GB/s with 2, 27 with 8; one way 51 with any). */
+#define MPII_GPUDT_HOST_BLOCKS_PER_SM 2
+
 /* A list of at least so many entries is narrowed for each tile by the tree kernels. */
 #define MPII_GPUDT_NARROW_MIN 64
 
@@ -81,7 +85,8 @@
 #define MPII_GPUDT_BYTE_NS         0.0005
 #define MPII_GPUDT_INLINE_MAX      24576        /* bytes; up to these the driver may copy without
                                                  * a copy engine */
-#define MPII_GPUDT_SWITCH_NS       145000.0     /* change of a GPU to another process's context */
+#define MPII_GPUDT_SWITCH_NS       72000.0      /* half a change of a GPU to another process's context:
+                                                 * a message takes one for its two kernels */
 #define MPII_GPUDT_SECTOR_SZ       32.0 /* bytes */
 #define MPII_GPUDT_BOX_BYTES_FACTOR 1.3       /* to pack single bytes; also with a table */
 #define MPII_GPUDT_LIST_NS         2000.0       /* to find a tile's first entry */

@@ -61,7 +61,7 @@ cvars:
 
 /* To register a large chunk takes as long as to send it several times: while there are others in use,
  * so much of the time goes into more of them, at most. */
-#define GROWTH_SHARE 0.25
+#define GROWTH_SHARE 0.5
 
 enum chunk_kind {
     CHUNK__SMALL,
