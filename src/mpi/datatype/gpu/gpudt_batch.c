@@ -106,7 +106,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
         mpi_errno = MPII_Gpudt_module_kernel(engine, plan.kernel, &alone);
     if (mpi_errno || !together || !alone || !slot_open(engine, queue))
         goto fn_unlock;
-    MPII_Gpudt_flag_get(engine, plan.grid, m->flag);
+    MPII_Gpudt_flag_get(engine, m->lane, plan.grid, m->flag);
     if (m->flag->word) {
         if (queue->open->n == 0) {
             queue->open->together = together;
@@ -248,7 +248,8 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
             MPII_Gpudt_flag_put(engine, &slot->flag);
         if (slot->flag.word)
             continue;
-        MPII_Gpudt_flag_get(engine, MPII_GPUDT_BATCH_MOVES, &slot->flag);
+        MPII_Gpudt_flag_get(engine, (enum MPII_Gpudt_lane_e) (queue - engine->queues),
+                            MPII_GPUDT_BATCH_MOVES, &slot->flag);
         if (slot->flag.word == NULL)
             return false;
         slot->n = 0;

@@ -48,6 +48,37 @@ bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
     return is_gpu;
 }
 
+/* The program may have freed the buffer since it was described, or have ended its context. A copy by
+ * the driver would take what is not GPU memory for host memory, and a kernel's fault ends the
+ * context. */
+static int buffer_check(const MPIR_Gpudt_buffer * buffer)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_engine_t *engine = buffer->side.engine;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    unsigned long long id = 0;
+    CUresult res = CUDA_SUCCESS;
+
+    if (buffer->id) {
+        res = drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                         (CUdeviceptr) buffer->gpu_addr);
+        if (likely(res == CUDA_SUCCESS && id == buffer->id))
+            goto fn_exit;
+    }
+    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
+                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
+    if (res != CUDA_SUCCESS && res != CUDA_ERROR_INVALID_VALUE)
+        mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuPointerGetAttribute", __func__, __LINE__);
+    else if (buffer->id)
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed", "**gpudt_freed %p",
+                      buffer->gpu_addr);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* The number of the allocation that an address is in, which none has had before; 0: it has none. */
 static unsigned long long allocation_id(const MPII_Gpudt_driver_t * drv, const void *addr)
 {
@@ -57,27 +88,6 @@ static unsigned long long allocation_id(const MPII_Gpudt_driver_t * drv, const v
                                                    (CUdeviceptr) addr) != CUDA_SUCCESS)
         id = 0;
     return id;
-}
-
-/* The program may have freed the buffer since it was described, or have ended its context. A copy by
- * the driver would take what is not GPU memory for host memory, and a kernel's fault ends the
- * context. */
-static int buffer_check(const MPIR_Gpudt_buffer * buffer)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_engine_t *engine = buffer->side.engine;
-
-    if (likely(buffer->id && allocation_id(engine->drv, buffer->gpu_addr) == buffer->id))
-        goto fn_exit;
-    MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
-                         "**gpudt_ended", "**gpudt_ended %d", engine->device);
-    MPIR_ERR_CHKANDJUMP1(buffer->id, mpi_errno, MPI_ERR_BUFFER, "**gpudt_freed",
-                         "**gpudt_freed %p", buffer->gpu_addr);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* Find out all about a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */

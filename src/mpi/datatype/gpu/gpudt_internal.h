@@ -95,7 +95,7 @@ typedef struct MPII_Gpudt_engine {
     bool no_flags;              /* it could not be had, or is not wanted */
     uint64_t flags_in_use[MPII_GPUDT_NFLAGS / 64];      /* bit i % 64 of i / 64: flag i */
     int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
-    CUdeviceptr counters;       /* one for each flag, all 0 but in use; 0: none yet */
+    CUdeviceptr counters;       /* one for each lane and flag, all 0 but in use; 0: none yet */
     bool no_counters;           /* they could not be had */
 
     /* Guarded by a lock of gpudt_upload.c. */
@@ -196,9 +196,10 @@ struct MPII_Gpudt_flag {
 };
 
 /* Get a flag that is not set; flag->word is NULL if there is none.
+ *   lane     (IN)  of the launch that will set it
  *   nblocks  (IN)  blocks of threads that are to set it together */
-void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, unsigned nblocks,
-                         struct MPII_Gpudt_flag *flag);
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                         unsigned nblocks, struct MPII_Gpudt_flag *flag);
 /* Have the driver set a flag when a stream gets there, if it can; no flag else. */
 void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            struct MPII_Gpudt_flag *flag);

@@ -270,7 +270,7 @@ static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *
         goto fn_exit;
     }
     if (flag && (plan->grid <= MPII_GPUDT_FLAG_BLOCKS || !m->is_waited_for))
-        MPII_Gpudt_flag_get(engine, plan->grid, flag);
+        MPII_Gpudt_flag_get(engine, m->lane, plan->grid, flag);
     if (flag && flag->word)
         MPII_Gpudt_flag_ask(&plan->args.span.end, flag);
     mpi_errno = MPII_Gpudt_kernel_launch(engine, m->lane, function, plan->grid, &plan->args);

@@ -73,7 +73,8 @@ cvars:
 #define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
 #define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
 #define COUNTER_STEP 32         /* bytes from one counter to the next */
-#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)
+#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)      /* those of a lane */
+#define FLAGS_MAP_SZ (FLAGS_SZ + COUNTERS_SZ)       /* the flags, and zeros to start counters from */
 #define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
 
 MPL_initlock_t MPII_Gpudt_pool_lock = MPL_INITLOCK_INITIALIZER;
@@ -286,40 +287,41 @@ static bool flags_make(MPII_Gpudt_engine_t * engine)
 {
     if (engine->flags == NULL && !engine->no_flags) {
         if (MPIR_CVAR_GPUDT_FLAGS)
-            engine->flags = MPII_Gpudt_pinned_map(engine, FLAGS_SZ, &engine->flags_addr);
+            engine->flags = MPII_Gpudt_pinned_map(engine, FLAGS_MAP_SZ, &engine->flags_addr);
         engine->no_flags = engine->flags == NULL;
     }
     return !engine->no_flags;
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. */
+/* Caller holds MPII_Gpudt_pool_lock, and there are flags. Each lane has counters of its own, which its stream
+ * sets to 0 before any kernel uses them: nobody waits for that. */
 static bool counters_make(MPII_Gpudt_engine_t * engine)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    const CUstream stream = engine->streams[MPII_GPUDT_LANE__PACK];
+    const char *zeros = engine->flags + FLAGS_SZ;
     CUdeviceptr mem;
-    void *zeros;
-    bool is_zeroed;
+    bool is_zeroed = true;
 
     if (engine->counters || engine->no_counters)
         return !engine->no_counters;
     engine->no_counters = true;
-    zeros = MPL_calloc(1, COUNTERS_SZ, MPL_MEM_BUFFER);
-    if (zeros && drv->cuMemAlloc(&mem, COUNTERS_SZ) == CUDA_SUCCESS) {
-        is_zeroed = drv->cuMemcpyHtoDAsync(mem, zeros, COUNTERS_SZ, stream) == CUDA_SUCCESS;
-        if (drv->cuStreamSynchronize(stream) == CUDA_SUCCESS && is_zeroed) {
-            engine->counters = mem;
-            engine->no_counters = false;
-        } else {
-            drv->cuMemFree(mem);
-        }
+    if (drv->cuMemAlloc(&mem, MPII_GPUDT_NLANES * COUNTERS_SZ) != CUDA_SUCCESS)
+        return false;
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++)
+        is_zeroed = is_zeroed && drv->cuMemcpyHtoDAsync(mem + i * COUNTERS_SZ, zeros, COUNTERS_SZ,
+                                                        engine->streams[i]) == CUDA_SUCCESS;
+    if (is_zeroed) {
+        engine->counters = mem;
+        engine->no_counters = false;
+    } else {
+        /* Waits for the copies that were started */
+        drv->cuMemFree(mem);
     }
-    MPL_free(zeros);
-    return !engine->no_counters;
+    return is_zeroed;
 }
 
-void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, unsigned nblocks,
-                         struct MPII_Gpudt_flag *flag)
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                         unsigned nblocks, struct MPII_Gpudt_flag *flag)
 {
     flag->word = NULL;
     MPL_initlock_lock(&MPII_Gpudt_pool_lock);
@@ -333,7 +335,7 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, unsigned nblocks,
         i += 64 * k;
         flag->word = (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
         flag->addr = engine->flags_addr + (uint64_t) i * FLAG_STEP;
-        flag->counter = engine->counters + (uint64_t) i * COUNTER_STEP;
+        flag->counter = engine->counters + lane * COUNTERS_SZ + (uint64_t) i * COUNTER_STEP;
         engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
         flag->value = engine->flag_values[i];
         break;
@@ -349,7 +351,7 @@ void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
 
     if (drv->cuStreamWriteValue32 == NULL)
         return;
-    MPII_Gpudt_flag_get(engine, 1, flag);
+    MPII_Gpudt_flag_get(engine, lane, 1, flag);
     /* Where the driver refuses, an event serves */
     if (flag->word && drv->cuStreamWriteValue32(engine->streams[lane], flag->addr,
                                                 (cuuint32_t) flag->value,
@@ -370,7 +372,7 @@ void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *f
 
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    MPII_Gpudt_pinned_unmap(engine, engine->flags, FLAGS_SZ, is_alive);
+    MPII_Gpudt_pinned_unmap(engine, engine->flags, FLAGS_MAP_SZ, is_alive);
     if (is_alive && engine->counters)
         engine->drv->cuMemFree(engine->counters);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
