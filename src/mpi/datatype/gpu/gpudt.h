@@ -92,19 +92,12 @@ int MPIR_Gpudt_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype d
 int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
                                MPI_Datatype datatype, MPI_Aint * actual, bool * handled);
 
-/* Whether a buffer, or part of it, is for the GPU to move: device or managed memory. True also if that
- * cannot be found out: the operation then reports why. Costs one query of the driver, and none while
- * the process has no GPU; as many as it has blocks if they are at absolute addresses.
- *   buf, count, datatype (IN)   the buffer
- *   gpu_addr             (OUT)  an address of it in GPU memory; NULL if not known */
-bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                         const void **gpu_addr);
-
 /* A buffer of the program in GPU memory, described once for any number of moves of its parts: what
  * memory it is in and the state of its datatype, to which it holds a reference. */
 typedef struct MPIR_Gpudt_buffer MPIR_Gpudt_buffer;
 
-/* Describe a buffer. Costs what MPIR_Gpudt_has_part costs.
+/* Describe a buffer. Costs two queries of the driver if it is on a GPU, at most one if not, and none
+ * while the process has no GPU; more if its blocks are at absolute addresses.
  *   buf, count, datatype (IN)   the buffer; the datatype may be freed afterwards
  *   buffer               (OUT)  NULL on failure, or if all of the buffer is host memory; else for
  *                               MPIR_Gpudt_buffer_free */

@@ -16,38 +16,6 @@ struct MPIR_Gpudt_buffer {
     unsigned long long id;      /* of the allocation at gpu_addr; 0: it has none, or is not known */
 };
 
-bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                         const void **gpu_addr)
-{
-    struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
-    struct MPII_Gpudt_side side;
-    bool is_gpu;
-    int64_t n;
-
-    *gpu_addr = NULL;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
-        return false;
-    MPII_Gpudt_data_measure(&b);
-    n = MPII_Gpudt_data_size(&b);
-    if (n <= 0)
-        return false;
-    MPII_Gpudt_side_place(&b, n, &side);
-    if (!b.is_absolute && MPII_Gpudt_is_near(side.low))
-        return false;
-
-    /* What cannot be found out is for the operation to report */
-    is_gpu = true;
-    if (MPII_Gpudt_side_set(&b, n, &side) == MPI_SUCCESS &&
-        MPII_Gpudt_side_classify(&side, b.is_absolute && side.type) == MPI_SUCCESS) {
-        is_gpu = MPII_Gpudt_side_is_gpu(&side);
-        if (is_gpu && !b.is_absolute)
-            *gpu_addr = side.low;
-    }
-    if (side.type)
-        MPII_Gpudt_type_release(side.type);
-    return is_gpu;
-}
-
 /* The program may have freed the buffer since it was described, or have ended its context. A copy by
  * the driver would take what is not GPU memory for host memory, and a kernel's fault ends the
  * context. */

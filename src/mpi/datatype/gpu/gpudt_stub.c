@@ -76,13 +76,6 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
     return not_handled(NULL, handled);
 }
 
-bool MPIR_Gpudt_has_part(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                         const void **gpu_addr)
-{
-    *gpu_addr = NULL;
-    return false;
-}
-
 /* No operation exists, so those below get NULL only. */
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {

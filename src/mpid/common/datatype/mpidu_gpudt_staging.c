@@ -93,7 +93,6 @@ static struct {
         int ntainted;           /* chunks that wait for new memory */
     } *uses;                    /* of each piece */
     MPIDU_gpudt_chunk_t *chunks;        /* all of them */
-    uint64_t moves;
     MPL_time_t grown;           /* when memory was last registered for more chunks */
     double pause;               /* seconds from then on without more of it */
 } pool;
@@ -105,25 +104,6 @@ size_t MPIDU_gpudt_chunk_max(void)
 {
     return MPL_ROUND_UP_ALIGN((size_t) MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNK, 1),
                               (size_t) MPIDU_GPUDT_POOL_UNIT);
-}
-
-uint64_t MPIDU_gpudt_pool_moves(void)
-{
-    return pool.moves;
-}
-
-int MPIDU_gpudt_pool_free_chunks(size_t sz)
-{
-    int n = 0;
-
-    if (!pool.is_made)
-        pool_make();
-    for (int k = 0; k < NKINDS; k++) {
-        const struct kind *kind = &pool.kind[k];
-        if (sz <= kind->sz || k == CHUNK__LARGE)
-            n += kind->nfree + (kind->npieces - kind->opened) * kind->per_piece;
-    }
-    return n;
 }
 
 /* ---- chunks ---- */
@@ -206,7 +186,6 @@ static MPIDU_gpudt_chunk_t *pool_get(size_t sz, const void *gpu_addr, bool must)
             kind->free = chunk->next;
             kind->nfree--;
             pool.uses[chunk->piece].nbusy++;
-            pool.moves++;
             return chunk;
         }
     }
@@ -257,7 +236,6 @@ void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk)
     }
     kind = &pool.kind[chunk->kind];
     use = &pool.uses[chunk->piece];
-    pool.moves++;
     use->nbusy--;
     if (likely(!chunk->is_tainted)) {
         chunk_push(kind, chunk);

@@ -48,12 +48,6 @@ void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk);
  * replaced. */
 void MPIDU_gpudt_chunk_taint(MPIDU_gpudt_chunk_t * chunk);
 
-/* How often chunks were got from the pool and put back: a change means that messages move. */
-uint64_t MPIDU_gpudt_pool_moves(void);
-
-/* Number of chunks that could be had for so many bytes without pageable memory, in time. */
-int MPIDU_gpudt_pool_free_chunks(size_t sz);
-
 /* Bytes of the largest chunk. */
 size_t MPIDU_gpudt_chunk_max(void);
 
