@@ -11,7 +11,7 @@
  * Medians of REPEAT runs. */
 
 #include "mpiimpl.h"
-#include "gpudt_type.h"
+#include "type/gpudt_type.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 #ifndef LAYOUTS_H_INCLUDED
 #define LAYOUTS_H_INCLUDED
 
-#include "gpudt_record.h"
+#include "type/gpudt_record.h"
 
 #define LAYOUT_MAX_RECORDS 16
 

@@ -8,8 +8,8 @@
 #ifndef VARIANTS_H_INCLUDED
 #define VARIANTS_H_INCLUDED
 
-#include "gpudt_plan.h"
-#include "gpudt_image.h"
+#include "plan/gpudt_plan.h"
+#include "plan/gpudt_image.h"
 #include "refs.h"
 
 /* Everything runs in this stream, on a device with so many multiprocessors. Set by variants_open. */

@@ -10,7 +10,7 @@
 
 #define GPUDT_ADDRESS(addr_, bytes_, align_) emu_address(addr_, bytes_, align_)
 
-#include "gpudt_kernels.cu"
+#include "kernel/gpudt_kernels.cu"
 
 #define EXPORT(family_, word_, locator_, args_)                 \
     EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _pack);       \

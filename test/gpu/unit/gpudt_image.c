@@ -8,8 +8,8 @@
 
 #include "unit.h"
 #include "randtype.h"
-#include "gpudt_image.h"
-#include "gpudt_plan.h"
+#include "plan/gpudt_image.h"
+#include "plan/gpudt_plan.h"
 
 struct made {
     struct MPII_Gpudt_serial serial;

@@ -11,7 +11,7 @@
 #define UNIT_H_INCLUDED
 
 #include "mpiimpl.h"
-#include "gpudt_type.h"
+#include "type/gpudt_type.h"
 #include "oracle.h"
 
 /* The displacement of every packed byte, in stream order. */

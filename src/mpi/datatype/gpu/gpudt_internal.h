@@ -11,9 +11,9 @@
 
 #include "mpiimpl.h"
 #include "gpudt.h"
-#include "gpudt_driver.h"
-#include "gpudt_type.h"
-#include "gpudt_plan.h"
+#include "driver/gpudt_driver.h"
+#include "type/gpudt_type.h"
+#include "plan/gpudt_plan.h"
 
 /* ---- engine: what the library keeps in one context of one device (gpudt_engine.c) ---- */
 

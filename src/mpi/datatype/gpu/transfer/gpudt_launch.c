@@ -7,7 +7,7 @@
  * what to do without kernels; must not know routes. */
 
 #include "gpudt_internal.h"
-#include "gpudt_tuning.h"
+#include "kernel/gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

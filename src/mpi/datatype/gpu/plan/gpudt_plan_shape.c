@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "gpudt_plan_shape.h"
-#include "gpudt_tuning.h"
+#include "kernel/gpudt_tuning.h"
 
 static int64_t gcd(int64_t a, int64_t b)
 {

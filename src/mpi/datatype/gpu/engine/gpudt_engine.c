@@ -7,7 +7,7 @@
  * know datatypes. */
 
 #include "gpudt_internal.h"
-#include "gpudt_range.h"
+#include "driver/gpudt_range.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -24,7 +24,7 @@
  * the heap, which takes kernels out of the game. */
 
 #include "gpudt_internal.h"
-#include "gpudt_tuning.h"
+#include "kernel/gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -9,10 +9,10 @@
 #ifndef GPUDT_PLAN_H_INCLUDED
 #define GPUDT_PLAN_H_INCLUDED
 
-#include "gpudt_record.h"
-#include "gpudt_args.h"
+#include "type/gpudt_record.h"
+#include "kernel/gpudt_args.h"
 #include "gpudt_image.h"
-#include "gpudt_kernel_list.h"
+#include "kernel/gpudt_kernel_list.h"
 
 /* Ways to move a range. Every one that applies gives the same bytes. */
 enum MPII_Gpudt_strategy_e {

@@ -13,7 +13,7 @@
  * the flag of its launch is set. Each move also has a flag of its own. */
 
 #include "gpudt_internal.h"
-#include "gpudt_tuning.h"
+#include "kernel/gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

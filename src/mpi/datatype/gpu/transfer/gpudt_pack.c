@@ -8,7 +8,7 @@
 
 #include "gpudt_internal.h"
 #include "gpudt_host.h"
-#include "gpudt_range.h"
+#include "driver/gpudt_range.h"
 
 static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint most, bool unpack,
                            MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled);

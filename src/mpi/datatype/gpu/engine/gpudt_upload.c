@@ -7,7 +7,7 @@
  * first use, freed with the datatype or with the engine. Must not know transfers. */
 
 #include "gpudt_internal.h"
-#include "gpudt_image.h"
+#include "plan/gpudt_image.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -8,7 +8,7 @@
 #ifndef GPUDT_DIVISOR_H_INCLUDED
 #define GPUDT_DIVISOR_H_INCLUDED
 
-#include "gpudt_args.h"
+#include "kernel/gpudt_args.h"
 
 /* The divisor d >= 1 in the form that the kernels use. */
 void MPII_Gpudt_divisor_set(struct MPII_Gpudt_divisor *div, int64_t d);

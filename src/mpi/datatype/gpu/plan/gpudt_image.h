@@ -22,8 +22,8 @@
 #ifndef GPUDT_IMAGE_H_INCLUDED
 #define GPUDT_IMAGE_H_INCLUDED
 
-#include "gpudt_record.h"
-#include "gpudt_args.h"
+#include "type/gpudt_record.h"
+#include "kernel/gpudt_args.h"
 
 enum MPII_Gpudt_index_e {
     MPII_GPUDT_INDEX__NONE,

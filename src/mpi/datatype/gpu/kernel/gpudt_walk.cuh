@@ -25,7 +25,7 @@
 #ifndef GPUDT_WALK_CUH_INCLUDED
 #define GPUDT_WALK_CUH_INCLUDED
 
-#include "gpudt_record.h"
+#include "type/gpudt_record.h"
 #include "gpudt_copy.cuh"
 
 GPUDT_FN uint32_t gpudt_div(uint32_t p, const struct MPII_Gpudt_divisor &div)

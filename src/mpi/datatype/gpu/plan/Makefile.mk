@@ -1,0 +1,18 @@
+##
+## Copyright (C) by the MPICH-Gpudt authors
+##     See COPYRIGHT in top-level directory
+##
+
+noinst_HEADERS +=                                \
+    src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
+    src/mpi/datatype/gpu/plan/gpudt_image.h      \
+    src/mpi/datatype/gpu/plan/gpudt_plan.h       \
+    src/mpi/datatype/gpu/plan/gpudt_plan_shape.h
+
+if BUILD_GPUDT_CUDA
+mpi_core_sources +=                              \
+    src/mpi/datatype/gpu/plan/gpudt_divisor.c    \
+    src/mpi/datatype/gpu/plan/gpudt_image.c      \
+    src/mpi/datatype/gpu/plan/gpudt_plan.c       \
+    src/mpi/datatype/gpu/plan/gpudt_plan_shape.c
+endif BUILD_GPUDT_CUDA
