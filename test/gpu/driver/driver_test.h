@@ -10,7 +10,7 @@
 #define DRIVER_TEST_H_INCLUDED
 
 #include "mpiimpl.h"
-#include "driver/gpudt_driver.h"
+#include "driver/gpudt_ctx.h"
 #include "gpudt_ptr.h"
 #include "emu_control.h"
 

@@ -9,7 +9,7 @@
  * deep down, in others and beside coroutines. */
 
 #include "mpiimpl.h"
-#include "gpudt_internal.h"
+#include "driver/gpudt_near.h"
 #include "report.h"
 
 #include <pthread.h>

@@ -11,6 +11,10 @@
 #define UNIT_H_INCLUDED
 
 #include "mpiimpl.h"
+#include "type/gpudt_builder.h"
+#include "type/gpudt_canon.h"
+#include "type/gpudt_debug.h"
+#include "type/gpudt_serialize.h"
 #include "type/gpudt_type.h"
 #include "oracle.h"
 

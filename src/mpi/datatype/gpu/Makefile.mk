@@ -10,11 +10,11 @@ noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt_error.h     \
     src/mpi/datatype/gpu/gpudt_host.h      \
     src/mpi/datatype/gpu/gpudt_info.h      \
-    src/mpi/datatype/gpu/gpudt_internal.h  \
     src/mpi/datatype/gpu/gpudt_ptr.h       \
     src/mpi/datatype/gpu/gpudt_shared.h    \
     src/mpi/datatype/gpu/gpudt_topo.h      \
-    src/mpi/datatype/gpu/gpudt_topo_impl.h
+    src/mpi/datatype/gpu/gpudt_topo_impl.h \
+    src/mpi/datatype/gpu/gpudt_vars.h
 
 mpi_core_sources +=                     \
     src/mpi/datatype/gpu/gpudt_report.c

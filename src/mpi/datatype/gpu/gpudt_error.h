@@ -17,4 +17,10 @@
             goto fn_fail;                                                       \
     } while (0)
 
+/* A size or displacement that does not fit in 64 bits; memory that cannot be had. */
+#define MPII_GPUDT_ERR_OVERFLOW(cond_, mpi_errno_)                                      \
+    MPIR_ERR_CHKANDJUMP(cond_, mpi_errno_, MPI_ERR_TYPE, "**gpudt_overflow")
+#define MPII_GPUDT_ERR_NOMEM(cond_, mpi_errno_, what_)                                  \
+    MPIR_ERR_CHKANDJUMP1(cond_, mpi_errno_, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", what_)
+
 #endif /* GPUDT_ERROR_H_INCLUDED */

@@ -3,14 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What devices need besides moving data: whether to look for GPU buffers at all, and host memory of
- * their own that GPUs can access. Built with and without CUDA, so it must not know cuda.h. */
+/* Host memory of the library's own that GPUs can access. Built with and without CUDA, so it must not
+ * know cuda.h. */
 
 #ifndef GPUDT_HOST_H_INCLUDED
 #define GPUDT_HOST_H_INCLUDED
-
-/* Whether a buffer of the process may be on a GPU; costs a few loads. */
-bool MPIR_Gpudt_is_present(void);
 
 /* Pin host memory and map it into all GPUs of the process, until MPIR_Gpudt_host_unregister.
  *   gpu_addr  (IN)  memory of the GPU whose driver context is to do it

@@ -35,4 +35,20 @@ typedef struct MPIR_Gpudt_ptr {
  * cudaLaunchHostFunc the driver tells nothing: there, what the CPU can read is host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 
+/* Whether a buffer of the process may be on a GPU; costs a few loads. */
+bool MPIR_Gpudt_is_present(void);
+
+/* Whether a GPU should move what is there. */
+static inline bool MPIR_Gpudt_ptr_is_gpu(const MPIR_Gpudt_ptr_t * ptr)
+{
+    return ptr->mem == MPIR_GPUDT_MEM__DEVICE || ptr->mem == MPIR_GPUDT_MEM__MANAGED;
+}
+
+/* Whether memory of a device has access rights of its own, as pools and mapped ranges have, unlike
+ * allocations: it may be that no other device can access it, not even for a copy by the driver. */
+static inline bool MPIR_Gpudt_ptr_is_private(const MPIR_Gpudt_ptr_t * ptr)
+{
+    return ptr->mem == MPIR_GPUDT_MEM__DEVICE && ptr->ctx == NULL;
+}
+
 #endif /* GPUDT_PTR_H_INCLUDED */

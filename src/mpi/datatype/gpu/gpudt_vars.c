@@ -3,56 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The engine's performance variables, and the control variables that choose strategies. Must not
- * know what is counted. */
+/* The engine's performance variables. Must not know what is counted. */
 
-#include "gpudt_internal.h"
-
-/*
-=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
-
-cvars:
-    - name        : MPIR_CVAR_GPUDT_STRATEGY
-      category    : GPUDT
-      type        : enum
-      default     : auto
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : |-
-        The way to move data that is to be taken wherever it applies. Every one gives the same
-        bytes; where it does not apply, tree is taken.
-        auto   - Choose by estimated time
-        copy1d - The driver's copy, for contiguous data
-        copy2d - The driver's 2-D copy, for rows at one pitch
-        turn   - A kernel that turns squares in shared memory, for transposed data
-        box    - A kernel for nested strides
-        table  - The same for small datatypes of any kind, with a list of all their parts
-        rank   - A kernel for lists of short runs, with an index of them
-        list   - A kernel for lists of runs
-        map    - A kernel for many small datatypes, with a map of one of them in shared memory
-        tree   - A kernel that walks the whole datatype
-        rows   - No kernels: a copy by the driver for each block or row
-
-    - name        : MPIR_CVAR_GPUDT_FORBID
-      category    : GPUDT
-      type        : string
-      default     : ""
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Names of strategies that are not to be taken, separated by commas; see
-        MPIR_CVAR_GPUDT_STRATEGY. Where tree is the only one that applies, it is taken nevertheless.
-
-=== END_MPI_T_CVAR_INFO_BLOCK ===
-*/
+#include "mpiimpl.h"
+#include "gpudt_vars.h"
+#include "gpudt.h"
+#include "gpudt_host.h"
 
 MPL_atomic_uint64_t MPII_Gpudt_vars[MPII_GPUDT_NVARS];
-
-/* Strategies forbidden by MPIR_CVAR_GPUDT_FORBID; FORBID_UNREAD: not looked at yet. */
-#define FORBID_UNREAD (-1)
-static MPL_atomic_int_t forbidden = MPL_ATOMIC_INT_T_INITIALIZER(FORBID_UNREAD);
 
 static void var_read(void *addr, void *obj_handle ATTRIBUTE((unused)),
                      int count ATTRIBUTE((unused)), void *buf)
@@ -82,49 +40,17 @@ void MPIR_Gpudt_pvar_init(void)
     MPII_GPUDT_LEVELS(LEVEL_REGISTER)
 }
 
-/* The mask of a list of names; names that are unknown are passed over. */
-static int names_read(const char *list)
+void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what)
 {
-    int mask = 0;
-
-    for (const char *at = list; at && *at;) {
-        size_t n = strcspn(at, ", ");
-        for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
-            const char *name = MPII_Gpudt_plan_strategy_name((enum MPII_Gpudt_strategy_e) i);
-            if (strlen(name) == n && strncmp(name, at, n) == 0)
-                mask |= 1 << i;
-        }
-        at += n + strspn(at + n, ", ");
+    switch (what) {
+        case MPIR_GPUDT_POOL__HEAP_CHUNK:
+            MPII_GPUDT_COUNT(heap_chunks, 1);
+            break;
+        case MPIR_GPUDT_POOL__REFUSED:
+            MPII_GPUDT_COUNT(fallbacks_share, 1);
+            break;
+        case MPIR_GPUDT_POOL__RENEWED:
+            MPII_GPUDT_COUNT(renewed_pieces, 1);
+            break;
     }
-    return mask;
-}
-
-unsigned MPII_Gpudt_allowed_strategies(void)
-{
-    static const int chosen_by[MPII_GPUDT_NSTRATEGIES] = {
-        [MPII_GPUDT_STRATEGY__COPY1D] = MPIR_CVAR_GPUDT_STRATEGY_copy1d,
-        [MPII_GPUDT_STRATEGY__COPY2D] = MPIR_CVAR_GPUDT_STRATEGY_copy2d,
-        [MPII_GPUDT_STRATEGY__TURN] = MPIR_CVAR_GPUDT_STRATEGY_turn,
-        [MPII_GPUDT_STRATEGY__BOX] = MPIR_CVAR_GPUDT_STRATEGY_box,
-        [MPII_GPUDT_STRATEGY__TABLE] = MPIR_CVAR_GPUDT_STRATEGY_table,
-        [MPII_GPUDT_STRATEGY__RANK] = MPIR_CVAR_GPUDT_STRATEGY_rank,
-        [MPII_GPUDT_STRATEGY__LIST] = MPIR_CVAR_GPUDT_STRATEGY_list,
-        [MPII_GPUDT_STRATEGY__MAP] = MPIR_CVAR_GPUDT_STRATEGY_map,
-        [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree
-    };
-    unsigned allowed = MPII_GPUDT_ALLOW_ALL;
-    int mask = MPL_atomic_relaxed_load_int(&forbidden);
-
-    if (unlikely(mask == FORBID_UNREAD)) {
-        mask = names_read(MPIR_CVAR_GPUDT_FORBID);
-        MPL_atomic_relaxed_store_int(&forbidden, mask);
-    }
-    if (MPIR_CVAR_GPUDT_STRATEGY == MPIR_CVAR_GPUDT_STRATEGY_rows)
-        return 0;
-    for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
-        if (MPIR_CVAR_GPUDT_STRATEGY == chosen_by[i])
-            return 1u << i;
-    }
-    allowed &= ~(unsigned) mask;
-    return allowed ? allowed : 1u << MPII_GPUDT_STRATEGY__TREE;
 }

@@ -7,7 +7,7 @@
  * was. Knows nothing of datatypes or messages. */
 
 #include "mpiimpl.h"
-#include "gpudt_driver.h"
+#include "gpudt_ctx.h"
 #include "gpudt_error.h"
 
 /* Primary contexts that this library holds, by device ordinal; NULL: not held. Needed only for

@@ -6,7 +6,8 @@
 /* Tells addresses that are plainly the host's without asking the driver, so that small messages in
  * host memory cost a GPU program what they cost any other. Must not know the driver. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_near.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -6,8 +6,8 @@
 /* Classifies addresses with the driver's help. Knows nothing of datatypes or messages. */
 
 #include "mpiimpl.h"
-#include "gpudt_ptr.h"
 #include "gpudt_driver.h"
+#include "gpudt_ptr.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -40,6 +40,11 @@ static bool means_no_cuda(CUresult res)
         default:
             return false;
     }
+}
+
+bool MPIR_Gpudt_is_present(void)
+{
+    return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
 }
 
 /* NULL if addr can only be host memory as far as this library is concerned. */

@@ -22,7 +22,11 @@
  * run for long, or until the program does something after this call. What is behind such kernels is
  * not waited for, as in other MPIs. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_memops.h"
+#include "gpudt_contexts.h"
+#include "gpudt_error.h"
+#include "gpudt_vars.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -69,7 +73,7 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
-    const bool is_private = MPII_Gpudt_is_private(ptr);
+    const bool is_private = MPIR_Gpudt_ptr_is_private(ptr);
     MPII_Gpudt_engine_t *engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 

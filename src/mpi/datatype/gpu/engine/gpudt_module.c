@@ -6,11 +6,16 @@
 /* Loads the kernels' image, once for each engine, and finds functions in it by kernel id. Knows
  * neither datatypes nor launches. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_module.h"
+#include "gpudt_error.h"
+#include "plan/gpudt_plan.h"
 
 /* The image: machine code for every architecture it was built for, and PTX for those that come
  * later. Made from gpudt_kernels.cu, see embed-fatbin. */
 extern const unsigned char MPII_Gpudt_fatbin[];
+
+static MPL_initlock_t module_lock = MPL_INITLOCK_INITIALIZER;
 
 static int module_load(MPII_Gpudt_engine_t * engine);
 
@@ -37,7 +42,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
     CUfunction found = NULL;
     CUresult res;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&module_lock);
     mpi_errno = module_load(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
@@ -62,7 +67,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
     *function = found;
 
   fn_exit:
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&module_lock);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -72,14 +77,14 @@ int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&module_lock);
     mpi_errno = module_load(engine);
     *usable = engine->module_state == MPII_GPUDT_MODULE__LOADED;
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&module_lock);
     return mpi_errno;
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. After a failure that may pass, such as lack of memory, the
+/* Caller holds module_lock. After a failure that may pass, such as lack of memory, the
  * next operation tries again. */
 static int module_load(MPII_Gpudt_engine_t * engine)
 {
@@ -104,4 +109,10 @@ static int module_load(MPII_Gpudt_engine_t * engine)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPII_Gpudt_module_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+{
+    if (is_alive && engine->module_state == MPII_GPUDT_MODULE__LOADED)
+        engine->drv->cuModuleUnload(engine->module);
 }

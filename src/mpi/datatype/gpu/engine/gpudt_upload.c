@@ -6,8 +6,11 @@
 /* Keeps the images of datatypes in device memory: one for each engine a datatype was used on, made at
  * first use, freed with the datatype or with the engine. Must not know transfers. */
 
-#include "gpudt_internal.h"
-#include "plan/gpudt_image.h"
+#include "mpiimpl.h"
+#include "gpudt_upload.h"
+#include "gpudt_error.h"
+#include "gpudt_vars.h"
+#include "type/gpudt_rows.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -28,6 +31,18 @@ cvars:
 */
 
 #define BLOCK_ALIGN 256         /* bytes; what the driver aligns allocations to */
+
+/* Device memory for a datatype's image. Owned by the datatype's state while in
+ * use, else by the engine's list of spare ones. */
+struct MPII_Gpudt_block {
+    struct MPII_Gpudt_block *next;      /* spare ones of the engine, or those of one datatype */
+    struct MPII_Gpudt_block *engine_next;       /* all of the engine's */
+    struct MPII_Gpudt_engine *engine;   /* NULL: the engine is gone, and mem with it */
+    CUdeviceptr mem;
+    size_t sz;
+    struct MPII_Gpudt_image_at at;
+    bool is_spare;
+};
 
 struct MPII_Gpudt_upload {
     struct MPII_Gpudt_block *blocks;    /* at most one for each engine */

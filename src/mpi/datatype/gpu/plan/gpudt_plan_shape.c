@@ -6,19 +6,8 @@
 #include <string.h>
 
 #include "gpudt_plan_shape.h"
-#include "kernel/gpudt_tuning.h"
-
-static int64_t gcd(int64_t a, int64_t b)
-{
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
+#include "gpudt_cost.h"
+#include "type/gpudt_gcd.h"
 
 /* Levels from the top down to what is no stride and no list of equal children. */
 static void shape_levels(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_record *top)
@@ -90,18 +79,18 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
 static void shape_align(struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_serial *serial = s->in->serial;
-    int64_t user = gcd(16, (int64_t) (s->user % 16));
+    int64_t user = MPII_Gpudt_gcd(16, (int64_t) (s->user % 16));
     int lists = s->nlevels < 0 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK;
     int64_t size = lists ? serial->block_gcd : s->leaf->size;
 
     for (int k = 0; k < s->nlevels; k++) {
-        user = gcd(user, s->level[k].stride);
+        user = MPII_Gpudt_gcd(user, s->level[k].stride);
         lists |= s->level[k].displ != 0;
     }
     if (lists)
-        user = gcd(user, serial->displ_gcd);
-    user = gcd(user, s->root_stride);
-    s->unit = (int) gcd(gcd(user, size), (int64_t) (s->packed % 16));
+        user = MPII_Gpudt_gcd(user, serial->displ_gcd);
+    user = MPII_Gpudt_gcd(user, s->root_stride);
+    s->unit = (int) MPII_Gpudt_gcd(MPII_Gpudt_gcd(user, size), (int64_t) (s->packed % 16));
 }
 
 void MPII_Gpudt_shape_make(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_plan_in *in,

@@ -3,16 +3,38 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
+noinst_HEADERS +=                                 \
+    src/mpi/datatype/gpu/transfer/gpudt_batch.h   \
+    src/mpi/datatype/gpu/transfer/gpudt_choice.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_data.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_move.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_op.h      \
+    src/mpi/datatype/gpu/transfer/gpudt_route.h   \
+    src/mpi/datatype/gpu/transfer/gpudt_rowcopy.h \
+    src/mpi/datatype/gpu/transfer/gpudt_run.h     \
+    src/mpi/datatype/gpu/transfer/gpudt_side.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_start.h   \
+    src/mpi/datatype/gpu/transfer/gpudt_step.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_stream.h
+
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_batch.c    \
     src/mpi/datatype/gpu/transfer/gpudt_buffer.c   \
-    src/mpi/datatype/gpu/transfer/gpudt_complete.c \
+    src/mpi/datatype/gpu/transfer/gpudt_choice.c   \
     src/mpi/datatype/gpu/transfer/gpudt_data.c     \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
     src/mpi/datatype/gpu/transfer/gpudt_route.c    \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \
-    src/mpi/datatype/gpu/transfer/gpudt_side.c
+    src/mpi/datatype/gpu/transfer/gpudt_run.c      \
+    src/mpi/datatype/gpu/transfer/gpudt_side.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_start.c    \
+    src/mpi/datatype/gpu/transfer/gpudt_step.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_stream.c
 endif BUILD_GPUDT_CUDA

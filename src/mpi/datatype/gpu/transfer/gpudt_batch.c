@@ -12,8 +12,14 @@
  * The parameter blocks of a batch are in pinned memory of one of a few slots, which is used again when
  * the flag of its launch is set. Each move also has a flag of its own. */
 
-#include "gpudt_internal.h"
-#include "kernel/gpudt_tuning.h"
+#include "mpiimpl.h"
+#include "gpudt_batch.h"
+#include "gpudt_error.h"
+#include "gpudt_stream.h"
+#include "gpudt_limits.h"
+#include "gpudt_vars.h"
+#include "engine/gpudt_module.h"
+#include "engine/gpudt_pool.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -48,7 +54,8 @@ struct slot {
     unsigned nblocks;
     uint32_t first[MPII_GPUDT_BATCH_MOVES];
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
-    MPIR_Gpudt_op *op[MPII_GPUDT_BATCH_MOVES];
+    struct MPII_Gpudt_flag first_flag;  /* the first move's own */
+    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];
 };
 
 /* What is known of one stream. */
@@ -165,7 +172,8 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPL_initlock_unlock(&batch_lock);
 }
 
-void MPII_Gpudt_batches_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+/* For MPII_Gpudt_engine_at_end. */
+static void queues_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
     for (int i = 0; engine->queues && i < MPII_GPUDT_NLANES; i++)
         MPII_Gpudt_pinned_unmap(engine, engine->queues[i].mem, QUEUE_SZ, is_alive);
@@ -176,8 +184,10 @@ void MPII_Gpudt_batches_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane)
 {
-    if (engine->queues == NULL)
+    if (engine->queues == NULL) {
         engine->queues = MPL_calloc(MPII_GPUDT_NLANES, sizeof(*engine->queues), MPL_MEM_BUFFER);
+        MPII_Gpudt_engine_at_end(engine, queues_free);
+    }
     return engine->queues ? &engine->queues[lane] : NULL;
 }
 
@@ -310,7 +320,9 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
     slot->first[slot->n] = slot->nblocks;
     slot->words[slot->n] =
         (uint16_t) ((offsetof(struct MPII_Gpudt_entry, args) + args_used(plan)) / sizeof(uint64_t));
-    slot->op[slot->n] = m->may_queue;
+    if (slot->n == 0)
+        slot->first_flag = *m->flag;
+    slot->move[slot->n] = m->may_queue;
     slot->n++;
     slot->nblocks += plan->grid;
     slot->bytes += m->len;
@@ -328,7 +340,7 @@ static int slot_launch_single(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
     mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
                                          &slot->entries[0].args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    flight_add(&engine->queues[lane], &slot->op[0]->chunk[0].flag[0], slot->bytes);
+    flight_add(&engine->queues[lane], &slot->first_flag, slot->bytes);
     MPII_Gpudt_flag_put(engine, &slot->flag);
 
   fn_exit:
@@ -383,8 +395,8 @@ static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
     queue->open = NULL;
     for (int i = 0; i < slot->n; i++) {
         /* After the second store the operation may be gone */
-        slot->op[i]->batch_errno = mpi_errno;
-        MPL_atomic_release_store_int(&slot->op[i]->is_queued, 0);
+        slot->move[i]->mpi_errno = mpi_errno;
+        MPL_atomic_release_store_int(&slot->move[i]->is_queued, 0);
     }
     MPL_atomic_fetch_sub_int(&nopen, 1);
 }

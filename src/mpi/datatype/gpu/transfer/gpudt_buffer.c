@@ -7,7 +7,15 @@
  * when they are described, and what the library registered itself is not asked about at all. Must
  * not know routes, kernels or streams. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt.h"
+#include "gpudt_data.h"
+#include "gpudt_error.h"
+#include "gpudt_start.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_near.h"
+#include "engine/gpudt_contexts.h"
+#include "engine/gpudt_register.h"
 
 struct MPIR_Gpudt_buffer {
     struct MPII_Gpudt_side side;        /* all of it, from position 0; its engine is set */
@@ -74,7 +82,7 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
     set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
     mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!MPII_Gpudt_side_is_gpu(side))
+    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr))
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -153,6 +161,22 @@ static void part_set(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
     }
 }
 
+/* Whether a contiguous side is in memory that the library registered with an engine; if so, fill in all
+ * about its memory without a call of the driver. */
+static bool side_is_registered(const MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
+{
+    if (!MPII_Gpudt_host_find(engine, side->low, side->high, &side->shift))
+        return false;
+    side->ptr.mem = MPIR_GPUDT_MEM__PINNED;
+    side->ptr.device = engine->device;
+    side->ptr.ctx = engine->ctx;
+    side->ptr.sync_memops = false;
+    side->is_mixed = false;
+    side->place = MPII_GPUDT_PLACE__HOST;
+    side->reached_by = engine;
+    return true;
+}
+
 int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
                            bool unpack, MPIR_Gpudt_op ** op)
 {
@@ -172,7 +196,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_data_measure(&contig);
     MPII_Gpudt_side_place(&contig, n, other);
-    if (!MPII_Gpudt_host_find(engine, other)) {
+    if (!side_is_registered(engine, other)) {
         mpi_errno = MPII_Gpudt_side_classify(other, false);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }

@@ -6,7 +6,10 @@
 /* From what a caller says of a buffer to a side of a transfer: where its data is. Must not know what
  * memory that is. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_data.h"
+#include "gpudt_error.h"
+#include "type/gpudt_canon.h"
 
 void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
 {

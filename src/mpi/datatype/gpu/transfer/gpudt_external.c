@@ -7,7 +7,10 @@
  * the user's buffer in host memory: external32 is for files and other machines, not for speed. Must
  * not know routes, kernels or streams. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt.h"
+#include "gpudt_error.h"
+#include "type/gpudt_type.h"
 
 /* A buffer's image in host memory: `addr` stands for the user's address. */
 struct image {
@@ -130,7 +133,7 @@ static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool 
     MPIR_Type_get_true_extent_impl(datatype, &true_lb, &true_extent);
     mpi_errno = MPIR_Gpudt_query_ptr((const char *) addr + true_lb, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    *answer = ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
+    *answer = MPIR_Gpudt_ptr_is_gpu(&ptr);
 
   fn_exit:
     return mpi_errno;
@@ -145,7 +148,7 @@ static int sides_ask(const void *user, MPI_Aint count, MPI_Datatype datatype, bo
     int mpi_errno = MPI_SUCCESS;
 
     *user_is_gpu = *packed_is_gpu = false;
-    if (likely(MPII_Gpudt_driver_get() == NULL))
+    if (likely(!MPIR_Gpudt_is_present()))
         goto fn_exit;
     mpi_errno = is_gpu(user, count, datatype, user_is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

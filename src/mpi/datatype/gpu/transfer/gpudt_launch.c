@@ -6,8 +6,19 @@
 /* From a plan to work on an engine's stream: kernel launch or driver copy. Decides nothing but
  * what to do without kernels; must not know routes. */
 
-#include "gpudt_internal.h"
-#include "kernel/gpudt_tuning.h"
+#include "mpiimpl.h"
+#include "gpudt_launch.h"
+#include "gpudt_batch.h"
+#include "gpudt_choice.h"
+#include "gpudt_error.h"
+#include "gpudt_rowcopy.h"
+#include "gpudt_stream.h"
+#include "gpudt_limits.h"
+#include "gpudt_vars.h"
+#include "plan/gpudt_cost.h"
+#include "driver/gpudt_sharing.h"
+#include "engine/gpudt_module.h"
+#include "engine/gpudt_upload.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -117,45 +128,6 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     goto fn_exit;
 }
 
-/* The driver has multiprocessors copy small data from the host, which means a change of context where
- * processes share a GPU, but not so data in rows. */
-static CUresult rows_copy(MPII_Gpudt_engine_t * engine, CUstream stream, char *to, const char *from,
-                          int64_t n, int rows)
-{
-    CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = (CUdeviceptr) from,
-        .srcPitch = n / rows,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = (CUdeviceptr) to,
-        .dstPitch = n / rows,
-        .WidthInBytes = n / rows,
-        .Height = rows
-    };
-
-    return engine->drv->cuMemcpy2DAsync(&copy, stream);
-}
-
-int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
-                           const char *from, int64_t n)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUstream stream = engine->streams[lane];
-    int rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
-
-    if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
-        rows_copy(engine, stream, to, from, n, rows) != CUDA_SUCCESS)
-        MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream),
-                         mpi_errno);
-    MPII_GPUDT_COUNT(copies, 1);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Contiguous user memory, whose stream begins where the widest unit may: units are as wide as the
  * distance from one side to the other allows. */
 static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
@@ -231,22 +203,6 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
     MPII_GPUDT_CHECK(m->engine->drv, cuMemcpy2DAsync(&copy, m->engine->streams[m->lane]),
                      mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                             CUfunction function, unsigned grid, const void *args)
-{
-    int mpi_errno = MPI_SUCCESS;
-    void *params[] = { (void *) args };
-
-    MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1, 0,
-                                                 engine->streams[lane], params, NULL), mpi_errno);
-    MPII_GPUDT_COUNT(launches, 1);
 
   fn_exit:
     return mpi_errno;

@@ -6,15 +6,19 @@
 /* The calls of the rest of the library: describe both sides of a transfer, see whether GPU memory
  * takes part, and set it going. Must not know routes, kernels or streams. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt.h"
+#include "gpudt_data.h"
+#include "gpudt_error.h"
 #include "gpudt_host.h"
-#include "driver/gpudt_range.h"
+#include "gpudt_start.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_near.h"
 
 static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint most, bool unpack,
                            MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled);
 static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side **side,
                           bool * is_gpu);
-static int op_begin(MPIR_Gpudt_op * op, bool * done);
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
                     enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled);
 
@@ -131,7 +135,6 @@ static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint
     return mpi_errno;
 }
 
-
 /* Classify both sides, as far as needed to know whether a GPU takes part. */
 static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side **side,
                           bool * is_gpu)
@@ -152,7 +155,7 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
         (void) MPII_Gpudt_side_set(&b[i], n, side[i]);
         mpi_errno = MPII_Gpudt_side_classify(side[i], b[i].is_absolute && side[i]->type);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        if (MPII_Gpudt_side_is_gpu(side[i]))
+        if (MPIR_Gpudt_ptr_is_gpu(&side[i]->ptr))
             *is_gpu = true;
     }
     /* Memory on the heap may still be pinned, which matters if the other side is on a GPU */
@@ -169,8 +172,6 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
   fn_fail:
     goto fn_exit;
 }
-
-/* ---- setting it going ---- */
 
 /* Move n bytes, or find that it is not for us to do. */
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
@@ -205,75 +206,5 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     return mpi_errno;
   fn_fail:
     *handled = true;
-    goto fn_exit;
-}
-
-int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Gpudt_op *work = local;
-    bool done = false;
-
-    if (op) {
-        work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
-        MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                             "GPU operation");
-        work->src = local->src;
-        work->dst = local->dst;
-        work->n = local->n;
-        work->lane = local->lane;
-        local->src.type = local->dst.type = NULL;
-    }
-    work->drv = MPII_Gpudt_driver_get();
-    work->is_blocking = op == NULL;
-    mpi_errno = op_begin(work, &done);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_COUNT(bytes, work->n);
-    if (op && !done) {
-        *op = work;
-        work = NULL;
-    }
-
-  fn_exit:
-    if (work != local)
-        MPL_free(work);
-    MPII_Gpudt_op_release_types(local);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Enter the lead's context, decide the route, and start. On failure nothing is in flight and the
- * operation holds nothing. */
-static int op_begin(MPIR_Gpudt_op * op, bool * done)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_side *lead = MPII_Gpudt_lead(op);
-    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
-
-    op->oldest = op->nbusy = op->nchunks = 0;
-    op->started = 0;
-    op->nlooks = 0;
-    MPL_atomic_relaxed_store_int(&op->is_queued, 0);
-    op->batch_errno = MPI_SUCCESS;
-    memset(op->chunk, 0, sizeof(op->chunk));
-
-    op->engine = lead->engine;
-    mpi_errno = lead->engine ?
-        MPII_Gpudt_ctx_enter(op->drv, lead->engine->device, lead->engine->ctx, &entered) :
-        MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine, &entered);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
-    mpi_errno = MPII_Gpudt_route(op);
-    if (likely(mpi_errno == MPI_SUCCESS))
-        mpi_errno = MPII_Gpudt_op_advance(op, done);
-    MPII_GPUDT_RANGE_POP();
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    MPII_Gpudt_ctx_leave(op->drv, &entered);
-    return mpi_errno;
-  fn_fail:
-    MPII_Gpudt_op_release_types(op);
     goto fn_exit;
 }

@@ -23,8 +23,13 @@
  * can access the memory. A work area that cannot be had is replaced by one of another kind, down to
  * the heap, which takes kernels out of the game. */
 
-#include "gpudt_internal.h"
-#include "kernel/gpudt_tuning.h"
+#include "mpiimpl.h"
+#include "gpudt_route.h"
+#include "gpudt_choice.h"
+#include "gpudt_error.h"
+#include "gpudt_limits.h"
+#include "gpudt_vars.h"
+#include "engine/gpudt_contexts.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -100,7 +105,7 @@ static int lead_rank(const struct MPII_Gpudt_side *side)
 {
     switch (side->ptr.mem) {
         case MPIR_GPUDT_MEM__DEVICE:
-            return side->type ? 5 : MPII_Gpudt_is_private(&side->ptr) ? 4 : 3;
+            return side->type ? 5 : MPIR_Gpudt_ptr_is_private(&side->ptr) ? 4 : 3;
         case MPIR_GPUDT_MEM__MANAGED:
             return side->type ? 2 : 1;
         default:
@@ -162,7 +167,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     op->is_direct = false;
-    if (!lead->type && !other->type && !(other_engine && MPII_Gpudt_is_private(&other->ptr))) {
+    if (!lead->type && !other->type && !(other_engine && MPIR_Gpudt_ptr_is_private(&other->ptr))) {
         direct_set(&r, !other_engine && is_small(op) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, lead) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, other) ?
@@ -248,7 +253,7 @@ static void route_to_other_gpu(struct route *r, MPII_Gpudt_engine_t * other_engi
     } else {
         /* The driver copies from the work area wherever that is */
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY,
-                 MPII_Gpudt_is_private(&other->ptr) ? other_engine : r->op->engine);
+                 MPIR_Gpudt_ptr_is_private(&other->ptr) ? other_engine : r->op->engine);
     }
 }
 

@@ -7,7 +7,12 @@
  * can: no image for the device, no memory for a work area, blocks in different kinds of memory.
  * Slow with many blocks, but in need of nothing. Must not know routes. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_rowcopy.h"
+#include "gpudt_error.h"
+#include "gpudt_vars.h"
+#include "type/gpudt_rows.h"
+#include "engine/gpudt_contexts.h"
 
 #define MAX_PITCH 0x7fffffff    /* bytes; no driver's limit for 2-D copies is lower */
 #define MANY_BLOCKS 256         /* from here on one large copy is faster than copies of blocks */
@@ -127,7 +132,7 @@ static int block_copy(const struct row_copies *c, char *to, const char *from, in
 
     /* Only the refusal tells that another device's memory cannot be accessed */
     for (int i = 0; i < 2 && res == CUDA_ERROR_INVALID_VALUE; i++) {
-        if (MPIR_Gpudt_query_ptr(ends[i], &ptr) == MPI_SUCCESS && MPII_Gpudt_is_private(&ptr) &&
+        if (MPIR_Gpudt_query_ptr(ends[i], &ptr) == MPI_SUCCESS && MPIR_Gpudt_ptr_is_private(&ptr) &&
             ptr.device != engine->device)
             return block_copy_by_owner(c, &ptr, to, from, size);
     }
@@ -181,7 +186,6 @@ static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
     const struct MPII_Gpudt_side *side = m->side;
     const CUstream stream = m->engine->streams[m->lane];
     const int64_t pos = m->pos, len = m->len;
-    struct MPII_Gpudt_side copied = *side;
     struct footprint f = {.low = INT64_MAX,.high = INT64_MIN };
     char *extent = NULL, *packed = NULL;
     CUresult res;
@@ -204,8 +208,8 @@ static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
         goto fn_exit;
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
-    copied.addr = extent - f.low;
-    mpi_errno = MPII_Gpudt_rows_cpu(&copied, pos, len, packed, false);
+    mpi_errno = MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + pos,
+                                    side->first + pos + len, extent - f.low, packed, false);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, len,
                                         stream), mpi_errno);

@@ -6,7 +6,10 @@
 /* Finds out what memory a side of a transfer is in and whether a device can access it. Must not
  * know routes. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_side.h"
+#include "gpudt_error.h"
+#include "engine/gpudt_memops.h"
 
 #define PAGE_SHIFT 12           /* memory does not change its kind within a page of 4 KiB */
 #define MANY_CHILDREN 64        /* a regular stride of more children is one buffer */
@@ -19,18 +22,13 @@ struct places {
     bool any;                   /* at least one address was looked at */
 };
 
-static bool is_gpu(const MPIR_Gpudt_ptr_t * ptr)
-{
-    return ptr->mem == MPIR_GPUDT_MEM__DEVICE || ptr->mem == MPIR_GPUDT_MEM__MANAGED;
-}
-
 static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
 
     mpi_errno = MPIR_Gpudt_query_ptr(addr, ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (is_gpu(ptr))
+    if (MPIR_Gpudt_ptr_is_gpu(ptr))
         mpi_errno = MPII_Gpudt_memops_order(addr, ptr);
 
   fn_exit:
@@ -51,7 +49,7 @@ static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_
     void *values[] = { &start, &sz };
 
     p->low = p->high = 0;
-    if (is_gpu(ptr) && ptr->ctx &&
+    if (MPIR_Gpudt_ptr_is_gpu(ptr) && ptr->ctx &&
         MPII_Gpudt_driver_get()->cuPointerGetAttributes(2, attributes, values,
                                                         (CUdeviceptr) addr) == CUDA_SUCCESS) {
         p->low = start;
@@ -76,10 +74,10 @@ static int place_add(struct places *p, const char *addr)
     if (!p->any) {
         *all = ptr;
         p->any = true;
-    } else if (is_gpu(all) || is_gpu(&ptr)) {
+    } else if (MPIR_Gpudt_ptr_is_gpu(all) || MPIR_Gpudt_ptr_is_gpu(&ptr)) {
         if (all->mem != ptr.mem || all->device != ptr.device || all->ctx != ptr.ctx)
             p->side->is_mixed = true;
-        if (!is_gpu(all))
+        if (!MPIR_Gpudt_ptr_is_gpu(all))
             *all = ptr;
     } else if (ptr.mem == MPIR_GPUDT_MEM__HOST) {
         *all = ptr;             /* what the GPU cannot reach in part, the CPU moves whole */
@@ -122,7 +120,7 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
         mpi_errno = places_walk(p, members ? serial->records + members[i] : child,
                                 addr + (displ ? displ[i] : i * rec->stride));
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        if (p->side->is_mixed && is_gpu(&p->side->ptr))
+        if (p->side->is_mixed && MPIR_Gpudt_ptr_is_gpu(&p->side->ptr))
             break;
     }
 
@@ -200,7 +198,7 @@ bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * o
                 return true;
             }
             side->place = MPII_GPUDT_PLACE__PEER;
-            return !MPII_Gpudt_is_private(ptr) && MPII_Gpudt_engine_peer(engine, other);
+            return !MPIR_Gpudt_ptr_is_private(ptr) && MPII_Gpudt_engine_peer(engine, other);
         case MPIR_GPUDT_MEM__PINNED:
             side->place = MPII_GPUDT_PLACE__HOST;
             return host_is_mapped(engine, side);

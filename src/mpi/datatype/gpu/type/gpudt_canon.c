@@ -15,7 +15,7 @@
  *     hoist               a node starts at displacement 0, its parent or the type keeps the rest
  *     drop nothing        parts without bytes go: empty types, zero counts, zero-length blocks
  *     share               equal nodes are one node
- *   Strides                                                        MPII_Gpudt_canon_vector
+ *   Strides                                                        gpudt_canon_stride.c
  *     drop one            a count of 1 is no level
  *     fold block          a BLOCK repeated without a gap is a longer BLOCK
  *     fuse strides        two levels that form one stride are one level
@@ -41,6 +41,14 @@
 
 #include "mpiimpl.h"
 #include "gpudt_canon.h"
+#include "gpudt_canon_emit.h"
+#include "gpudt_canon_list.h"
+#include "gpudt_canon_stride.h"
+#include "gpudt_canon_struct.h"
+#include "gpudt_error.h"
+#include "gpudt_serialize.h"
+
+static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree);
 
 int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *serial)
 {
@@ -60,7 +68,7 @@ int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *seria
     for (int i = 0; i < raw->nrecords; i++)
         c.trees[i].node = -2;
 
-    mpi_errno = MPII_Gpudt_canon_raw(&c, 0, &root);
+    mpi_errno = raw_canon(&c, 0, &root);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (root.node < 0) {
         root.displ = 0;
@@ -87,82 +95,6 @@ void MPII_Gpudt_serial_free(struct MPII_Gpudt_serial *serial)
     MPL_free(serial->lookaside);
     serial->records = NULL;
     serial->lookaside = NULL;
-}
-
-int MPII_Gpudt_canon_block(struct MPII_Gpudt_canon_s *c, int64_t size, int *node)
-{
-    struct MPII_Gpudt_node_s draft = { 0 };
-
-    draft.kind = MPII_GPUDT_KIND__BLOCK;
-    draft.child = -1;
-    draft.count = 1;
-    draft.size = size;
-    draft.hi = size;
-    return MPII_Gpudt_node_make(c, &draft, node);
-}
-
-/* Rule: a BLOCK repeated without a gap is a longer BLOCK. */
-static bool vector_fold_block(const struct MPII_Gpudt_node_s *child, int64_t stride)
-{
-    return child->kind == MPII_GPUDT_KIND__BLOCK && child->size == stride;
-}
-
-/* Rule: two levels that form one stride are one level. */
-static bool vector_fuse_strides(const struct MPII_Gpudt_node_s *child, int64_t stride)
-{
-    int64_t span;
-
-    return child->kind == MPII_GPUDT_KIND__VECTOR &&
-        !__builtin_mul_overflow(child->count, child->stride, &span) && span == stride;
-}
-
-int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride,
-                            struct MPII_Gpudt_tree *tree)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_node_s *child;
-    struct MPII_Gpudt_node_s draft = { 0 };
-    int64_t reach;
-
-    if (count == 0)
-        tree->node = -1;
-    if (tree->node < 0 || count == 1)
-        goto fn_exit;
-
-    child = &c->nodes[tree->node];
-    if (vector_fold_block(child, stride)) {
-        /* the serializer has checked the product */
-        mpi_errno = MPII_Gpudt_canon_block(c, count * child->size, &tree->node);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        goto fn_exit;
-    }
-
-    draft.kind = MPII_GPUDT_KIND__VECTOR;
-    draft.child = tree->node;
-    draft.count = count;
-    draft.stride = stride;
-    if (vector_fuse_strides(child, stride)) {
-        draft.child = child->child;
-        draft.count = count * child->count;
-        draft.stride = child->stride;
-        child = &c->nodes[draft.child];
-    }
-    draft.size = draft.count * child->size;
-    draft.bits = (uint64_t) draft.stride;
-
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(draft.count - 1, draft.stride, &reach),
-                            mpi_errno);
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->lo, MPL_MIN(reach, 0), &draft.lo),
-                            mpi_errno);
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->hi, MPL_MAX(reach, 0), &draft.hi),
-                            mpi_errno);
-    mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* A block-indexed or indexed raw record over the tree of its child. */
@@ -225,7 +157,62 @@ static int raw_subarray_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gp
     goto fn_exit;
 }
 
-int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree)
+/* Canonicalize the members and drop the empty ones. A member is blocklength times its type. */
+static int members_collect(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
+                           struct MPII_Gpudt_members *all)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t n = rec->count;
+    const int64_t *prefix = (const int64_t *) (const void *) (c->raw->lookaside + rec->lookaside);
+    const int64_t *displ = prefix + n + 1;
+    const int64_t *extent = displ + n;
+    const int32_t *child = (const int32_t *) (const void *) (extent + n);
+
+    all->member = MPL_malloc(n * sizeof(struct MPII_Gpudt_tree), MPL_MEM_DATATYPE);
+    MPII_GPUDT_ERR_NOMEM(all->member == NULL, mpi_errno, "members of a struct");
+    for (int64_t i = 0; i < n; i++) {
+        struct MPII_Gpudt_tree *member = &all->member[all->n];
+        int64_t size = prefix[i + 1] - prefix[i];
+
+        if (size == 0)
+            continue;
+        mpi_errno = raw_canon(c, child[i], member);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = MPII_Gpudt_canon_vector(c, size / c->raw->records[child[i]].size, extent[i],
+                                            member);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(member->displ, displ[i], &member->displ),
+                                mpi_errno);
+        all->n++;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int raw_struct_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
+                            struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_members all = { 0, NULL };
+
+    mpi_errno = members_collect(c, rec, &all);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* the record's size is positive, so there is one */
+    MPIR_Assert(all.n > 0);
+    mpi_errno = MPII_Gpudt_canon_struct(c, &all, tree);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(all.member);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_raw_record *rec = &c->raw->records[raw_record];
@@ -237,7 +224,7 @@ int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MP
     tree->node = -1;
     tree->displ = 0;
     if (rec->size > 0 && rec->child >= 0) {
-        mpi_errno = MPII_Gpudt_canon_raw(c, rec->child, tree);
+        mpi_errno = raw_canon(c, rec->child, tree);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
@@ -263,7 +250,7 @@ int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record, struct MP
                 break;
             default:
                 MPIR_Assert(rec->kind == MPII_GPUDT_RAW_KIND__STRUCT);
-                mpi_errno = MPII_Gpudt_canon_struct(c, raw_record, tree);
+                mpi_errno = raw_struct_canon(c, rec, tree);
         }
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }

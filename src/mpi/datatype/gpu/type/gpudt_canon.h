@@ -1,123 +1,30 @@
 /*
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
- *
- * What the files of the canonicalizer share. Must not know datatypes, constructors or devices.
  */
+
+/* Canonicalization: raw records to canonical ones, and what follows for a count of datatypes. */
 
 #ifndef GPUDT_CANON_H_INCLUDED
 #define GPUDT_CANON_H_INCLUDED
 
-#include "mpiimpl.h"
-#include "gpudt_error.h"
-#include "gpudt_type.h"
+#include "gpudt_raw.h"
+#include "gpudt_record.h"
 
-/* A canonical node before it becomes a record. Nodes never change once made, and no two are alike:
- * making one that exists gives the one that exists. A node begins at displacement 0. */
-struct MPII_Gpudt_node_s {
-    int kind;                   /* enum MPII_Gpudt_kind_e */
-    int child;                  /* -1 in BLOCK and STRUCT */
-    int64_t count;
-    int64_t stride;
-    int64_t extent;
-    int64_t size;
-    int64_t *prefix;            /* as in the record; NULL where the kind has none */
-    int64_t *displ;
-    int32_t *members;           /* node indices */
-    void *owned;                /* heap block that holds the lists, NULL: the raw lookaside area */
-    /* what follows depends on the fields above */
-    int64_t lo;                 /* first and one past the last byte touched, lo <= 0 < hi */
-    int64_t hi;
-    int64_t nblocks;            /* contiguous pieces */
-    uint64_t bits;              /* all displacements, strides and extents of the node or'ed */
-    int depth;
-    int record;                 /* index of the record made of it, -1: none */
-    int64_t lookaside_off;      /* of that record's lists */
-    int next;                   /* node with the same hash, -1: none */
-};
+/* Turn raw records into canonical ones. Pure: nothing but its parameters and the heap is touched.
+ *   raw     (IN)   is used up, also on failure: long lists are rewritten in place and handed on
+ *   serial  (OUT)  owned by the caller until MPII_Gpudt_serial_free; untouched on failure
+ * Errors: out of memory; displacements that do not fit in 64 bits. */
+int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *serial);
+void MPII_Gpudt_serial_free(struct MPII_Gpudt_serial *serial);
 
-/* What is packed by a raw record: a node, moved. */
-struct MPII_Gpudt_tree {
-    int node;                   /* -1: nothing */
-    int64_t displ;
-};
-
-#define MPII_GPUDT_CANON_INLINE  24     /* nodes that need no heap allocation */
-#define MPII_GPUDT_CANON_BUCKETS 16     /* of the table of nodes; a power of two */
-
-/* One canonicalization under way. */
-struct MPII_Gpudt_canon_s {
-    struct MPII_Gpudt_raw *raw;
-    struct MPII_Gpudt_tree *trees;      /* of each raw record, once it was visited */
-    struct MPII_Gpudt_node_s *nodes;
-    int nnodes;
-    int max_nodes;
-    int nbuckets;
-    int *buckets;               /* first node of each hash, -1: none */
-    struct MPII_Gpudt_tree inline_trees[MPII_GPUDT_RAW_INLINE];
-    struct MPII_Gpudt_node_s inline_nodes[MPII_GPUDT_CANON_INLINE];
-    int inline_buckets[MPII_GPUDT_CANON_BUCKETS];
-};
-
-/* A list before it becomes a node. Its arrays may be rewritten in place. */
-struct MPII_Gpudt_list {
-    int64_t n;                  /* entries */
-    int64_t *prefix;            /* prefix[n + 1], children before an entry; NULL: all have len */
-    int64_t len;
-    int64_t extent;             /* bytes between children of an entry */
-    int64_t *displ;             /* displ[n] */
-    int child;                  /* a node */
-    void *owned;                /* heap block that holds the arrays, or NULL */
-};
-
-/* gpudt_canon_node.c */
-void MPII_Gpudt_canon_init(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_raw *raw);
-void MPII_Gpudt_canon_finalize(struct MPII_Gpudt_canon_s *c);
-
-/* Make a node. The caller has set the fields down to `owned`, and lo, hi and bits unless the node
- * is a BLOCK. Takes over draft->owned, also on failure.
- *   node  (OUT)  its index */
-int MPII_Gpudt_node_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_node_s *draft, int *node);
-
-/* Write records and lookaside of everything below a tree.
- * Takes lists over from the raw lookaside area if that saves copying them. */
-int MPII_Gpudt_canon_emit(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_tree root,
-                          struct MPII_Gpudt_serial *serial);
-
-/* gpudt_canon.c */
-int MPII_Gpudt_canon_block(struct MPII_Gpudt_canon_s *c, int64_t size, int *node);
-/* Put `count` times what the tree holds, stride apart, in its place. */
-int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride,
-                            struct MPII_Gpudt_tree *tree);
-
-/* gpudt_canon_list.c */
-/* Make a tree of a list; its arrays are used up, also on failure. */
-int MPII_Gpudt_canon_list(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
-                          struct MPII_Gpudt_tree *tree);
-
-/* gpudt_canon_struct.c */
-int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, int raw_record,
-                            struct MPII_Gpudt_tree *tree);
-/* The tree of a raw record; used for members. */
-int MPII_Gpudt_canon_raw(struct MPII_Gpudt_canon_s *c, int raw_record,
-                         struct MPII_Gpudt_tree *tree);
-
-/* True if every entry of an INDEXED over this child is one contiguous run. */
-static inline bool MPII_Gpudt_is_run(const struct MPII_Gpudt_node_s *child, int64_t extent)
-{
-    return child->kind == MPII_GPUDT_KIND__BLOCK && child->size == extent;
-}
-
-/* Greatest common divisor of a > 0 and b >= 0; 0 stands for "none yet". */
-static inline int64_t MPII_Gpudt_gcd(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
+/* The root record for `count` datatypes, folded by the rules of canonicalization.
+ *   serial  (IN)   a canonical type
+ *   count   (IN)   datatypes, 0 or more
+ *   top     (OUT)  a record to use in place of record 0; its child is an index into serial->records,
+ *                  its lists (if it repeats record 0) are in serial->lookaside
+ * Returns MPI_SUCCESS, or an error if the packed size or a displacement does not fit in 64 bits. */
+int MPII_Gpudt_canon_count(const struct MPII_Gpudt_serial *serial, int64_t count,
+                           struct MPII_Gpudt_record *top);
 
 #endif /* GPUDT_CANON_H_INCLUDED */

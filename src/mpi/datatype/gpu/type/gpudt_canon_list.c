@@ -12,7 +12,10 @@
  * in equal blocks, makes a new array; the result is never larger than 16 bytes an entry. */
 
 #include "mpiimpl.h"
-#include "gpudt_canon.h"
+#include "gpudt_canon_list.h"
+#include "gpudt_canon_stride.h"
+#include "gpudt_error.h"
+#include "gpudt_gcd.h"
 
 /* What is known of a list after its entries have been joined. */
 struct list_shape {

@@ -11,103 +11,55 @@
  * memory in proportion to its members. */
 
 #include "mpiimpl.h"
-#include "gpudt_canon.h"
+#include "gpudt_canon_struct.h"
+#include "gpudt_canon_list.h"
+#include "gpudt_canon_stride.h"
+#include "gpudt_error.h"
 
 #define STRUCT_GROWTH 4
 
-/* The members of a struct: n trees in one array. */
-struct members {
-    int64_t n;
-    struct MPII_Gpudt_tree *member;
-};
-
-static int members_collect(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
-                           struct members *all);
-static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct members *all,
+static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
                              int *child, int64_t * extent);
-static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct members *all, int child,
+static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int child,
                            int64_t extent, struct MPII_Gpudt_tree *tree);
-static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct members *all, int64_t nruns,
+static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int64_t nruns,
                            struct MPII_Gpudt_tree *tree);
-static int members_splice(const struct MPII_Gpudt_canon_s *c, struct members *all);
-static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct members *all);
-static int members_make(struct MPII_Gpudt_canon_s *c, const struct members *all,
+static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
+static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
+static int members_make(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
                         struct MPII_Gpudt_tree *tree);
 
-int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, int raw_record,
+int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all,
                             struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_raw_record *rec = &c->raw->records[raw_record];
-    struct members all = { 0, NULL };
     int child;
     int64_t extent, npieces = 0;
 
-    mpi_errno = members_collect(c, rec, &all);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* the record's size is positive, so there is one */
-    MPIR_Assert(all.n > 0);
-
-    if (all.n == 1) {
-        *tree = all.member[0];
+    if (all->n == 1) {
+        *tree = all->member[0];
         goto fn_exit;
     }
-    if (members_one_kind(c, &all, &child, &extent)) {
-        mpi_errno = members_to_list(c, &all, child, extent, tree);
+    if (members_one_kind(c, all, &child, &extent)) {
+        mpi_errno = members_to_list(c, all, child, extent, tree);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
     /* the sum is at most the packed size */
-    for (int64_t i = 0; i < all.n; i++)
-        npieces += c->nodes[all.member[i].node].nblocks;
-    if (npieces <= STRUCT_GROWTH * all.n) {
-        mpi_errno = members_to_runs(c, &all, npieces, tree);
+    for (int64_t i = 0; i < all->n; i++)
+        npieces += c->nodes[all->member[i].node].nblocks;
+    if (npieces <= STRUCT_GROWTH * all->n) {
+        mpi_errno = members_to_runs(c, all, npieces, tree);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
 
-    mpi_errno = members_splice(c, &all);
+    mpi_errno = members_splice(c, all);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = members_join_blocks(c, &all);
+    mpi_errno = members_join_blocks(c, all);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = members_make(c, &all, tree);
+    mpi_errno = members_make(c, all, tree);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    MPL_free(all.member);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Canonicalize the members and drop the empty ones. A member is blocklength times its type. */
-static int members_collect(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
-                           struct members *all)
-{
-    int mpi_errno = MPI_SUCCESS;
-    int64_t n = rec->count;
-    const int64_t *prefix = (const int64_t *) (const void *) (c->raw->lookaside + rec->lookaside);
-    const int64_t *displ = prefix + n + 1;
-    const int64_t *extent = displ + n;
-    const int32_t *child = (const int32_t *) (const void *) (extent + n);
-
-    all->member = MPL_malloc(n * sizeof(struct MPII_Gpudt_tree), MPL_MEM_DATATYPE);
-    MPII_GPUDT_ERR_NOMEM(all->member == NULL, mpi_errno, "members of a struct");
-    for (int64_t i = 0; i < n; i++) {
-        struct MPII_Gpudt_tree *member = &all->member[all->n];
-        int64_t size = prefix[i + 1] - prefix[i];
-
-        if (size == 0)
-            continue;
-        mpi_errno = MPII_Gpudt_canon_raw(c, child[i], member);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        mpi_errno = MPII_Gpudt_canon_vector(c, size / c->raw->records[child[i]].size, extent[i],
-                                            member);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(member->displ, displ[i], &member->displ),
-                                mpi_errno);
-        all->n++;
-    }
 
   fn_exit:
     return mpi_errno;
@@ -118,7 +70,7 @@ static int members_collect(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt
 /* Rule: members that repeat one node with one stride are a list of it.
  *   child   (OUT)  the node
  *   extent  (OUT)  the stride */
-static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct members *all,
+static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
                              int *child, int64_t * extent)
 {
     int first = all->member[0].node;
@@ -154,7 +106,7 @@ static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct me
     return true;
 }
 
-static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct members *all, int child,
+static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int child,
                            int64_t extent, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -226,7 +178,7 @@ static bool runs_append(const struct MPII_Gpudt_canon_s *c, int id, int64_t disp
 }
 
 /* Rule: members of few pieces in all are a list of runs of bytes. */
-static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct members *all, int64_t nruns,
+static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int64_t nruns,
                            struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -257,7 +209,7 @@ static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct members *a
 }
 
 /* Rule: members of a member that is a struct are members. */
-static int members_splice(const struct MPII_Gpudt_canon_s *c, struct members *all)
+static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all)
 {
     int mpi_errno = MPI_SUCCESS;
     int64_t total = 0, m = 0;
@@ -301,7 +253,7 @@ static int members_splice(const struct MPII_Gpudt_canon_s *c, struct members *al
 }
 
 /* Rule: neighbours that are touching BLOCKs are one BLOCK. */
-static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct members *all)
+static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_tree *member = all->member;
@@ -328,7 +280,7 @@ static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct members *all
     goto fn_exit;
 }
 
-static int members_make(struct MPII_Gpudt_canon_s *c, const struct members *all,
+static int members_make(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
                         struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -14,7 +14,10 @@
 
 #include "mpiimpl.h"
 #include "dataloop_internal.h"
+#include "gpudt_canon.h"
+#include "gpudt_debug.h"
 #include "gpudt_error.h"
+#include "gpudt_serialize.h"
 #include "gpudt_type.h"
 
 #include <stdio.h>

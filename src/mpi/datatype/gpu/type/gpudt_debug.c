@@ -7,7 +7,8 @@
  * records are made or used. */
 
 #include "mpiimpl.h"
-#include "gpudt_type.h"
+#include "gpudt_debug.h"
+#include "gpudt_error.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

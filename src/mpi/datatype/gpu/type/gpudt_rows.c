@@ -6,7 +6,9 @@
 /* Visits the blocks of a byte range of a datatype in stream order, and copies them by the CPU.
  * Knows canonical records and host memory; must not know the driver. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_rows.h"
+#include "gpudt_error.h"
 
 struct visit {
     const struct MPII_Gpudt_serial *serial;
@@ -202,11 +204,11 @@ static int row_cpu(void *arg, int64_t displ, int64_t size, int64_t n, int64_t st
     return MPI_SUCCESS;
 }
 
-int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_side *side, int64_t pos, int64_t len, char *contig,
-                        bool unpack)
+int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_serial *serial,
+                        const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
+                        char *user, char *contig, bool unpack)
 {
-    struct cpu_copy copy = {.user = side->addr,.contig = contig,.unpack = unpack };
+    struct cpu_copy copy = {.user = user,.contig = contig,.unpack = unpack };
 
-    return MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
-                                 side->first + pos + len, row_cpu, &copy);
+    return MPII_Gpudt_rows_visit(serial, top, first, last, row_cpu, &copy);
 }

@@ -7,7 +7,8 @@
  * nothing of the lists of other constructors. */
 
 #include "mpiimpl.h"
-#include "gpudt_serialize.h"
+#include "gpudt_constructors.h"
+#include "gpudt_error.h"
 
 int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
                             int *record)

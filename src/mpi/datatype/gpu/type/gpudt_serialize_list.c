@@ -8,7 +8,8 @@
  * of what a list will be used for. */
 
 #include "mpiimpl.h"
-#include "gpudt_serialize.h"
+#include "gpudt_constructors.h"
+#include "gpudt_error.h"
 
 static int displs_fill(const struct MPII_Gpudt_numbers *in, int64_t n, int64_t unit,
                        int64_t * displ);

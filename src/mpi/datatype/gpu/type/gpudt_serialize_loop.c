@@ -8,7 +8,8 @@
 
 #include "mpiimpl.h"
 #include "dataloop_internal.h"
-#include "gpudt_serialize.h"
+#include "gpudt_constructors.h"
+#include "gpudt_error.h"
 
 static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop, int *record);
 
@@ -102,11 +103,8 @@ static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (final) {
-        mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLOCK, &child);
+        mpi_errno = MPII_Gpudt_raw_block(b->raw, loop->el_size, &child);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        MPII_Gpudt_raw_at(b->raw, child)->count = 1;
-        MPII_Gpudt_raw_at(b->raw, child)->size = loop->el_size;
-        MPII_Gpudt_raw_at(b->raw, child)->elements = loop->el_size > 0;
     } else {
         b->nesting++;
         MPIR_ERR_CHKANDJUMP1(b->nesting > MPII_GPUDT_MAX_NESTING, mpi_errno, MPI_ERR_TYPE,

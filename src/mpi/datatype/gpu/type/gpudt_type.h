@@ -2,15 +2,14 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The type side of the engine: serialization, canonicalization, the state kept with a datatype and
- * its text dump. Must not know plans, launches or the driver.
+ * The state that is kept with a datatype. Must not know plans, launches or the driver.
  */
 
 #ifndef GPUDT_TYPE_H_INCLUDED
 #define GPUDT_TYPE_H_INCLUDED
 
+#include "mpiimpl.h"
 #include "gpudt_record.h"
-#include "gpudt_raw.h"
 
 /* What the launch side keeps for a type on each device it was used on; defined there. */
 struct MPII_Gpudt_upload;
@@ -57,47 +56,5 @@ void MPIR_Gpudt_type_commit(MPI_Datatype datatype);
 /* Drop the state of a datatype object that is about to be freed. Harmless if there is none.
  *   dtp  (IN)  the object; no operation may start on it any more, those in flight go on */
 void MPIR_Gpudt_type_free(MPIR_Datatype * dtp);
-
-/* Constructors one inside the other before serialization gives up. A bound for the stack, far
- * beyond the 16 levels that the CPU engine can pack. */
-#define MPII_GPUDT_MAX_NESTING 256
-
-/* Serialize a datatype into raw records: from its constructors' contents, or from its dataloop where
- * it has no contents (types that arrived over the wire).
- *   datatype  (IN)   any valid datatype
- *   raw       (OUT)  filled in; given back by MPII_Gpudt_raw_free or MPII_Gpudt_canon. Empty on
- *                    failure, then there is nothing to give back
- * Errors: as MPII_Gpudt_type_get. */
-int MPII_Gpudt_serialize(MPI_Datatype datatype, struct MPII_Gpudt_raw *raw);
-void MPII_Gpudt_raw_free(struct MPII_Gpudt_raw *raw);
-
-/* Turn raw records into canonical ones. Pure: nothing but its parameters and the heap is touched.
- *   raw     (IN)   is used up, also on failure: long lists are rewritten in place and handed on
- *   serial  (OUT)  owned by the caller until MPII_Gpudt_serial_free; untouched on failure
- * Errors: out of memory; displacements that do not fit in 64 bits. */
-int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *serial);
-void MPII_Gpudt_serial_free(struct MPII_Gpudt_serial *serial);
-
-/* The root record for `count` datatypes, folded by the rules of canonicalization.
- *   serial  (IN)   a canonical type
- *   count   (IN)   datatypes, 0 or more
- *   top     (OUT)  a record to use in place of record 0; its child is an index into serial->records,
- *                  its lists (if it repeats record 0) are in serial->lookaside
- * Returns MPI_SUCCESS, or an error if the packed size or a displacement does not fit in 64 bits. */
-int MPII_Gpudt_canon_count(const struct MPII_Gpudt_serial *serial, int64_t count,
-                           struct MPII_Gpudt_record *top);
-
-/* Text of a type's records, for a bug report: one line a record and at most max_list entries of each
- * list.
- *   text  (OUT)  zero-terminated; the caller's, to be given back by MPL_free; NULL on failure
- * Returns MPI_SUCCESS or out of memory. */
-int MPII_Gpudt_debug_raw(const struct MPII_Gpudt_raw *raw, int64_t max_list, char **text);
-int MPII_Gpudt_debug_serial(const struct MPII_Gpudt_serial *serial, int64_t max_list, char **text);
-
-/* Errors of the type side, at the place where they are found. */
-#define MPII_GPUDT_ERR_OVERFLOW(cond_, mpi_errno_)                                      \
-    MPIR_ERR_CHKANDJUMP(cond_, mpi_errno_, MPI_ERR_TYPE, "**gpudt_overflow")
-#define MPII_GPUDT_ERR_NOMEM(cond_, mpi_errno_, what_)                                  \
-    MPIR_ERR_CHKANDJUMP1(cond_, mpi_errno_, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", what_)
 
 #endif /* GPUDT_TYPE_H_INCLUDED */

@@ -5,7 +5,8 @@
 
 /* See gpudt_shared.h. Must not know transfers, nor how processes tell each other. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_sharing.h"
 #include "gpudt_shared.h"
 
 /*
@@ -32,8 +33,7 @@ cvars:
 /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older headers lack */
 #define ATTRIBUTE_MPS_ENABLED ((CUdevice_attribute) 133)
 
-/* The names, guarded by the lock of the list of engines when they are added; readers see a count
- * only after the name that it counts. */
+/* The names. They are added one at a time; readers see a count only after the name that it counts. */
 static uint64_t names[MPIR_GPUDT_MAX_NAMES];
 static MPL_atomic_int_t is_shared[MPIR_GPUDT_MAX_NAMES];
 static MPL_atomic_int_t nnames = MPL_ATOMIC_INT_T_INITIALIZER(0);

@@ -3,11 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Host memory that belongs to the library's devices. Must not know what they use it for. */
+/* Registers host memory of the library's own. Must not know what it is used for. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_register.h"
+#include "gpudt_contexts.h"
 #include "gpudt_host.h"
+#include "gpudt_ptr.h"
 #include "gpudt_topo.h"
+#include "gpudt_vars.h"
 
 /* Memory that was registered, and where. What is in here need not be asked about. A range whose context
  * has ended stays until it is unregistered or registered again: its engine never gets alive again. */
@@ -21,11 +25,6 @@ struct range {
 
 static MPL_initlock_t ranges_lock = MPL_INITLOCK_INITIALIZER;
 static struct range *ranges;
-
-bool MPIR_Gpudt_is_present(void)
-{
-    return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
-}
 
 /* Have memory on the NUMA node next to a GPU. */
 static void place(const MPII_Gpudt_driver_t * drv, int device, void *mem, size_t sz)
@@ -61,6 +60,25 @@ static struct range *range_take(const void *mem)
     return range;
 }
 
+/* Forget what was registered in the context of an engine that ends. */
+static void ranges_forget(MPII_Gpudt_engine_t * engine, bool is_alive ATTRIBUTE((unused)))
+{
+    struct range **at, *range;
+
+    MPL_initlock_lock(&ranges_lock);
+    for (at = &ranges; *at;) {
+        range = *at;
+        if (range->engine == engine) {
+            *at = range->next;
+            MPII_GPUDT_UNCOUNT(pinned_bytes, range->sz);
+            MPL_free(range);
+        } else {
+            at = &range->next;
+        }
+    }
+    MPL_initlock_unlock(&ranges_lock);
+}
+
 /* Register memory in the context of a GPU buffer. */
 static bool range_make(struct range *range, const void *gpu_addr, bool is_own)
 {
@@ -86,6 +104,8 @@ static bool range_make(struct range *range, const void *gpu_addr, bool is_own)
         is_made = false;
     }
     MPII_Gpudt_ctx_leave(drv, &entered);
+    if (is_made)
+        MPII_Gpudt_engine_at_end(range->engine, ranges_forget);
     return is_made;
 }
 
@@ -146,27 +166,20 @@ void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
     MPL_free(range);
 }
 
-bool MPII_Gpudt_host_find(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
+bool MPII_Gpudt_host_find(const MPII_Gpudt_engine_t * engine, const char *low, const char *high,
+                          uint64_t * shift)
 {
     struct range **at, *range;
 
     MPL_initlock_lock(&ranges_lock);
     for (at = &ranges; *at; at = &(*at)->next) {
         range = *at;
-        if (range->engine == engine && side->low >= range->mem &&
-            side->high <= range->mem + range->sz)
+        if (range->engine == engine && low >= range->mem && high <= range->mem + range->sz)
             break;
     }
     range = *at;
     if (range) {
-        side->ptr.mem = MPIR_GPUDT_MEM__PINNED;
-        side->ptr.device = engine->device;
-        side->ptr.ctx = engine->ctx;
-        side->ptr.sync_memops = false;
-        side->is_mixed = false;
-        side->place = MPII_GPUDT_PLACE__HOST;
-        side->shift = range->shift;
-        side->reached_by = engine;
+        *shift = range->shift;
         /* The next one is likely to be in the same */
         *at = range->next;
         range->next = ranges;
@@ -176,42 +189,9 @@ bool MPII_Gpudt_host_find(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *
     return range != NULL;
 }
 
-void MPII_Gpudt_host_forget(const MPII_Gpudt_engine_t * engine)
-{
-    struct range **at, *range;
-
-    MPL_initlock_lock(&ranges_lock);
-    for (at = &ranges; *at;) {
-        range = *at;
-        if (range->engine == engine) {
-            *at = range->next;
-            MPII_GPUDT_UNCOUNT(pinned_bytes, range->sz);
-            MPL_free(range);
-        } else {
-            at = &range->next;
-        }
-    }
-    MPL_initlock_unlock(&ranges_lock);
-}
-
 int MPIR_Gpudt_host_epoch(bool look)
 {
     if (look)
         MPII_Gpudt_engines_check();
     return MPL_atomic_acquire_load_int(&MPII_Gpudt_epoch);
-}
-
-void MPIR_Gpudt_count_pool(enum MPIR_Gpudt_pool_e what)
-{
-    switch (what) {
-        case MPIR_GPUDT_POOL__HEAP_CHUNK:
-            MPII_GPUDT_COUNT(heap_chunks, 1);
-            break;
-        case MPIR_GPUDT_POOL__REFUSED:
-            MPII_GPUDT_COUNT(fallbacks_share, 1);
-            break;
-        case MPIR_GPUDT_POOL__RENEWED:
-            MPII_GPUDT_COUNT(renewed_pieces, 1);
-            break;
-    }
 }

@@ -3,9 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The engines' pools of work areas, events and flags. Must not know datatypes or transfers. */
+/* The engines' pools of work areas and events. Must not know datatypes or transfers. */
 
-#include "gpudt_internal.h"
+#include "mpiimpl.h"
+#include "gpudt_pool.h"
+#include "gpudt_vars.h"
 
 #include <sys/mman.h>
 
@@ -56,28 +58,12 @@ cvars:
         Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory
         is used instead.
 
-    - name        : MPIR_CVAR_GPUDT_FLAGS
-      category    : GPUDT
-      type        : boolean
-      default     : true
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Have short kernels say in pinned memory that they have done their work, which the CPU sees
-        sooner than it hears from the driver that they have ended.
-
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
-#define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
-#define COUNTER_STEP 32         /* bytes from one counter to the next */
-#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)      /* those of a lane */
-#define FLAGS_MAP_SZ (FLAGS_SZ + COUNTERS_SZ)       /* the flags, and zeros to start counters from */
 #define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
 
-MPL_initlock_t MPII_Gpudt_pool_lock = MPL_INITLOCK_INITIALIZER;
+static MPL_initlock_t pool_lock = MPL_INITLOCK_INITIALIZER;
 
 static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
                                          enum MPII_Gpudt_area_e kind);
@@ -108,7 +94,7 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
 {
     bool may_make = false;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&pool_lock);
     *area = engine->areas[kind];
     if (*area) {
         engine->areas[kind] = (*area)->next;
@@ -116,15 +102,15 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
         engine->nareas[kind]++;
         may_make = true;
     }
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&pool_lock);
 
     /* Pinning is slow: other threads need not wait for it */
     if (may_make) {
         *area = area_make(engine, kind);
         if (*area == NULL) {
-            MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+            MPL_initlock_lock(&pool_lock);
             engine->nareas[kind]--;
-            MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+            MPL_initlock_unlock(&pool_lock);
         }
     }
 }
@@ -133,14 +119,14 @@ void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *a
 {
     bool is_pooled = area->kind != MPII_GPUDT_AREA__HEAP;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&pool_lock);
     if (is_pooled) {
         area->next = engine->areas[area->kind];
         engine->areas[area->kind] = area;
     } else {
         engine->nareas[area->kind]--;
     }
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&pool_lock);
     if (!is_pooled)
         area_free(engine, area, true);
 }
@@ -214,10 +200,10 @@ int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event)
     int mpi_errno = MPI_SUCCESS;
     CUevent found = NULL;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&pool_lock);
     if (engine->nevents > 0)
         found = engine->events[--engine->nevents];
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&pool_lock);
 
     if (found == NULL)
         MPII_GPUDT_CHECK(engine->drv, cuEventCreate(&found, CU_EVENT_DISABLE_TIMING), mpi_errno);
@@ -233,7 +219,7 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
 {
     bool is_kept = true;
 
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_lock(&pool_lock);
     if (engine->nevents == engine->max_events) {
         int room = engine->max_events ? 2 * engine->max_events : 16;
         CUevent *events = MPL_realloc(engine->events, room * sizeof(*events), MPL_MEM_BUFFER);
@@ -245,7 +231,7 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
     }
     if (is_kept)
         engine->events[engine->nevents++] = event;
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
+    MPL_initlock_unlock(&pool_lock);
 
     if (!is_kept)
         engine->drv->cuEventDestroy(event);
@@ -281,100 +267,8 @@ void MPII_Gpudt_pinned_unmap(MPII_Gpudt_engine_t * engine, char *mem, size_t sz,
     munmap(mem, sz);
 }
 
-/* Caller holds MPII_Gpudt_pool_lock. An operation in flight may look at its flag when the program has
- * ended the context. */
-static bool flags_make(MPII_Gpudt_engine_t * engine)
-{
-    if (engine->flags == NULL && !engine->no_flags) {
-        if (MPIR_CVAR_GPUDT_FLAGS)
-            engine->flags = MPII_Gpudt_pinned_map(engine, FLAGS_MAP_SZ, &engine->flags_addr);
-        engine->no_flags = engine->flags == NULL;
-    }
-    return !engine->no_flags;
-}
-
-/* Caller holds MPII_Gpudt_pool_lock, and there are flags. Each lane has counters of its own, which its stream
- * sets to 0 before any kernel uses them: nobody waits for that. */
-static bool counters_make(MPII_Gpudt_engine_t * engine)
-{
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    const char *zeros = engine->flags + FLAGS_SZ;
-    CUdeviceptr mem;
-    bool is_zeroed = true;
-
-    if (engine->counters || engine->no_counters)
-        return !engine->no_counters;
-    engine->no_counters = true;
-    if (drv->cuMemAlloc(&mem, MPII_GPUDT_NLANES * COUNTERS_SZ) != CUDA_SUCCESS)
-        return false;
-    for (int i = 0; i < MPII_GPUDT_NLANES; i++)
-        is_zeroed = is_zeroed && drv->cuMemcpyHtoDAsync(mem + i * COUNTERS_SZ, zeros, COUNTERS_SZ,
-                                                        engine->streams[i]) == CUDA_SUCCESS;
-    if (is_zeroed) {
-        engine->counters = mem;
-        engine->no_counters = false;
-    } else {
-        /* Waits for the copies that were started */
-        drv->cuMemFree(mem);
-    }
-    return is_zeroed;
-}
-
-void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                         unsigned nblocks, struct MPII_Gpudt_flag *flag)
-{
-    flag->word = NULL;
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
-    if (!flags_make(engine) || (nblocks > 1 && !counters_make(engine)))
-        goto fn_exit;
-    for (int k = 0; k < MPII_GPUDT_NFLAGS / 64; k++) {
-        if (~engine->flags_in_use[k] == 0)
-            continue;
-        int i = __builtin_ctzll(~engine->flags_in_use[k]);
-        engine->flags_in_use[k] |= (uint64_t) 1 << i;
-        i += 64 * k;
-        flag->word = (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
-        flag->addr = engine->flags_addr + (uint64_t) i * FLAG_STEP;
-        flag->counter = engine->counters + lane * COUNTERS_SZ + (uint64_t) i * COUNTER_STEP;
-        engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
-        flag->value = engine->flag_values[i];
-        break;
-    }
-  fn_exit:
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
-}
-
-void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag)
-{
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-
-    if (drv->cuStreamWriteValue32 == NULL)
-        return;
-    MPII_Gpudt_flag_get(engine, lane, 1, flag);
-    /* Where the driver refuses, an event serves */
-    if (flag->word && drv->cuStreamWriteValue32(engine->streams[lane], flag->addr,
-                                                (cuuint32_t) flag->value,
-                                                CU_STREAM_WRITE_VALUE_DEFAULT) != CUDA_SUCCESS)
-        MPII_Gpudt_flag_put(engine, flag);
-}
-
-void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
-{
-    if (flag->word == NULL)
-        return;
-    MPL_initlock_lock(&MPII_Gpudt_pool_lock);
-    size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
-    engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
-    MPL_initlock_unlock(&MPII_Gpudt_pool_lock);
-    flag->word = NULL;
-}
-
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    MPII_Gpudt_pinned_unmap(engine, engine->flags, FLAGS_MAP_SZ, is_alive);
-    if (is_alive && engine->counters)
-        engine->drv->cuMemFree(engine->counters);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
         while (engine->areas[kind]) {
             struct MPII_Gpudt_area *area = engine->areas[kind];

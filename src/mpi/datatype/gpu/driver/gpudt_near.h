@@ -1,0 +1,17 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Addresses that are plainly the host's. */
+
+#ifndef GPUDT_NEAR_H_INCLUDED
+#define GPUDT_NEAR_H_INCLUDED
+
+#include <stdbool.h>
+
+/* True if an address can only be host memory: on the brk heap or on this thread's stack, where no
+ * driver places anything, though it may be pinned. Costs a few loads; false proves nothing. */
+bool MPII_Gpudt_is_near(const void *addr);
+
+#endif /* GPUDT_NEAR_H_INCLUDED */

@@ -1,0 +1,176 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Finds, makes and ends engines: one for each context of a device whose memory is used. Must not
+ * know datatypes. */
+
+#include "mpiimpl.h"
+#include "gpudt_contexts.h"
+#include "gpudt_error.h"
+#include "gpudt_flag.h"
+#include "gpudt_module.h"
+#include "gpudt_pool.h"
+#include "gpudt_upload.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_range.h"
+
+/* Guards the lists. Engines stay in one of the lists until MPI_Finalize: those
+ * whose context is gone are kept too, since operations and datatypes may point to them. */
+static MPL_initlock_t engine_lock = MPL_INITLOCK_INITIALIZER;
+static MPII_Gpudt_engine_t *engines;
+static MPII_Gpudt_engine_t *dead_engines;
+static bool finalize_is_registered;
+
+MPL_atomic_int_t MPII_Gpudt_epoch = MPL_ATOMIC_INT_T_INITIALIZER(1);
+
+static MPII_Gpudt_engine_t *engine_find(CUcontext ctx);
+static void engines_sort(void);
+static int engine_add(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
+                      MPII_Gpudt_engine_t ** engine);
+static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
+static void engine_end(MPII_Gpudt_engine_t * engine);
+static int engines_finalize(void *unused);
+
+int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                            MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *found = NULL;
+
+    mpi_errno = MPII_Gpudt_ctx_enter(drv, device, ctx, entered);
+
+    MPL_initlock_lock(&engine_lock);
+    if (unlikely(!finalize_is_registered)) {
+        /* Also if the context could not be entered: it may be held all the same. After the
+         * datatypes that end with MPI_Finalize are gone, which the callbacks of a higher priority
+         * see to. */
+        MPIR_Add_finalize(engines_finalize, NULL, 1);
+        finalize_is_registered = true;
+    }
+    if (likely(mpi_errno == MPI_SUCCESS)) {
+        found = engine_find(entered->ctx);
+        /* A context that is new may be there because another one has ended */
+        if (unlikely(found == NULL))
+            engines_sort();
+        if (unlikely(found == NULL))
+            mpi_errno = engine_add(drv, device, entered->ctx, &found);
+        if (unlikely(mpi_errno))
+            MPII_Gpudt_ctx_leave(drv, entered);
+    }
+    MPL_initlock_unlock(&engine_lock);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *engine = found;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPII_Gpudt_engines_check(void)
+{
+    MPL_initlock_lock(&engine_lock);
+    engines_sort();
+    MPL_initlock_unlock(&engine_lock);
+}
+
+/* The live engine of a context that exists now, or NULL. A context that was destroyed may have had
+ * the same address. */
+static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)
+{
+    for (MPII_Gpudt_engine_t * engine = engines; engine; engine = engine->next) {
+        if (engine->ctx == ctx)
+            return likely(MPII_Gpudt_engine_is_alive(engine)) ? engine : NULL;
+    }
+    return NULL;
+}
+
+/* Put the engines aside whose contexts are gone. */
+static void engines_sort(void)
+{
+    MPII_Gpudt_engine_t **at = &engines;
+
+    while (*at) {
+        MPII_Gpudt_engine_t *engine = *at;
+        if (MPII_Gpudt_engine_is_alive(engine)) {
+            at = &engine->next;
+        } else {
+            *at = engine->next;
+            engine->next = dead_engines;
+            dead_engines = engine;
+            MPL_atomic_fetch_add_int(&MPII_Gpudt_epoch, 1);
+        }
+    }
+}
+
+/* Make the engine of the current context. Caller holds engine_lock. */
+static int engine_add(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
+                      MPII_Gpudt_engine_t ** engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPII_Gpudt_engine_make(drv, device, ctx, engine);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+    MPII_GPUDT_RANGE_INIT();
+    (*engine)->next = engines;
+    engines = *engine;
+    MPII_GPUDT_COUNT(engines, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Enter the context of an engine that is to end; false if it is gone. */
+static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
+{
+    /* Twice, because the first failure may be the report of something that happened before */
+    for (int i = 0; i < 2 && MPII_Gpudt_engine_is_alive(engine); i++) {
+        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, entered) == MPI_SUCCESS)
+            return true;
+    }
+    return false;
+}
+
+/* Give back all that an engine has. Nothing can be done about failures: the context is dead, or the
+ * driver is shutting down. */
+static void engine_end(MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    MPII_Gpudt_ctx_t entered;
+    bool is_alive = engine_enter_last(engine, &entered);
+
+    for (int i = 0; is_alive && i < MPII_GPUDT_NLANES; i++)
+        drv->cuStreamSynchronize(engine->streams[i]);
+    MPII_Gpudt_uploads_free(engine, is_alive);
+    MPII_Gpudt_flags_free(engine, is_alive);
+    MPII_Gpudt_pools_free(engine, is_alive);
+    MPII_Gpudt_module_free(engine, is_alive);
+    MPII_Gpudt_engine_free(engine, is_alive);
+    if (is_alive)
+        MPII_Gpudt_ctx_leave(drv, &entered);
+    MPII_GPUDT_UNCOUNT(engines, 1);
+}
+
+/* For MPIR_Add_finalize; MPI may be initialised again afterwards. */
+static int engines_finalize(void *unused ATTRIBUTE((unused)))
+{
+    MPII_Gpudt_engine_t **lists[] = { &engines, &dead_engines };
+
+    MPL_initlock_lock(&engine_lock);
+    for (int i = 0; i < 2; i++) {
+        while (*lists[i]) {
+            MPII_Gpudt_engine_t *engine = *lists[i];
+            *lists[i] = engine->next;
+            engine_end(engine);
+        }
+    }
+    finalize_is_registered = false;
+    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_ctx_finalize();
+    return 0;
+}

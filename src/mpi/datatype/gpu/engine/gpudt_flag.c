@@ -1,0 +1,133 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The engines' flags, and the counters by which the blocks of a kernel know which of them is the last.
+ * Must not know datatypes or transfers. */
+
+#include "mpiimpl.h"
+#include "gpudt_flag.h"
+#include "gpudt_pool.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_FLAGS
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Have short kernels say in pinned memory that they have done their work, which the CPU sees
+        sooner than it hears from the driver that they have ended.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
+#define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
+#define COUNTER_STEP 32         /* bytes from one counter to the next */
+#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)      /* those of a lane */
+#define FLAGS_MAP_SZ (FLAGS_SZ + COUNTERS_SZ)       /* the flags, and zeros to start counters from */
+
+static MPL_initlock_t flag_lock = MPL_INITLOCK_INITIALIZER;
+
+/* Caller holds flag_lock. An operation in flight may look at its flag when the program has
+ * ended the context. */
+static bool flags_make(MPII_Gpudt_engine_t * engine)
+{
+    if (engine->flags == NULL && !engine->no_flags) {
+        if (MPIR_CVAR_GPUDT_FLAGS)
+            engine->flags = MPII_Gpudt_pinned_map(engine, FLAGS_MAP_SZ, &engine->flags_addr);
+        engine->no_flags = engine->flags == NULL;
+    }
+    return !engine->no_flags;
+}
+
+/* Caller holds flag_lock, and there are flags. Each lane has counters of its own, which its stream
+ * sets to 0 before any kernel uses them: nobody waits for that. */
+static bool counters_make(MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const char *zeros = engine->flags + FLAGS_SZ;
+    CUdeviceptr mem;
+    bool is_zeroed = true;
+
+    if (engine->counters || engine->no_counters)
+        return !engine->no_counters;
+    engine->no_counters = true;
+    if (drv->cuMemAlloc(&mem, MPII_GPUDT_NLANES * COUNTERS_SZ) != CUDA_SUCCESS)
+        return false;
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++)
+        is_zeroed = is_zeroed && drv->cuMemcpyHtoDAsync(mem + i * COUNTERS_SZ, zeros, COUNTERS_SZ,
+                                                        engine->streams[i]) == CUDA_SUCCESS;
+    if (is_zeroed) {
+        engine->counters = mem;
+        engine->no_counters = false;
+    } else {
+        /* Waits for the copies that were started */
+        drv->cuMemFree(mem);
+    }
+    return is_zeroed;
+}
+
+void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                         unsigned nblocks, struct MPII_Gpudt_flag *flag)
+{
+    flag->word = NULL;
+    MPL_initlock_lock(&flag_lock);
+    if (!flags_make(engine) || (nblocks > 1 && !counters_make(engine)))
+        goto fn_exit;
+    for (int k = 0; k < MPII_GPUDT_NFLAGS / 64; k++) {
+        if (~engine->flags_in_use[k] == 0)
+            continue;
+        int i = __builtin_ctzll(~engine->flags_in_use[k]);
+        engine->flags_in_use[k] |= (uint64_t) 1 << i;
+        i += 64 * k;
+        flag->word = (MPL_atomic_int_t *) (void *) (engine->flags + i * FLAG_STEP);
+        flag->addr = engine->flags_addr + (uint64_t) i * FLAG_STEP;
+        flag->counter = engine->counters + lane * COUNTERS_SZ + (uint64_t) i * COUNTER_STEP;
+        engine->flag_values[i] = (int) ((unsigned) engine->flag_values[i] + 1);
+        flag->value = engine->flag_values[i];
+        break;
+    }
+  fn_exit:
+    MPL_initlock_unlock(&flag_lock);
+}
+
+void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_flag *flag)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+
+    if (drv->cuStreamWriteValue32 == NULL)
+        return;
+    MPII_Gpudt_flag_get(engine, lane, 1, flag);
+    /* Where the driver refuses, an event serves */
+    if (flag->word && drv->cuStreamWriteValue32(engine->streams[lane], flag->addr,
+                                                (cuuint32_t) flag->value,
+                                                CU_STREAM_WRITE_VALUE_DEFAULT) != CUDA_SUCCESS)
+        MPII_Gpudt_flag_put(engine, flag);
+}
+
+void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
+{
+    if (flag->word == NULL)
+        return;
+    MPL_initlock_lock(&flag_lock);
+    size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
+    engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
+    MPL_initlock_unlock(&flag_lock);
+    flag->word = NULL;
+}
+
+void MPII_Gpudt_flags_free(MPII_Gpudt_engine_t * engine, bool is_alive)
+{
+    MPII_Gpudt_pinned_unmap(engine, engine->flags, FLAGS_MAP_SZ, is_alive);
+    if (is_alive && engine->counters)
+        engine->drv->cuMemFree(engine->counters);
+}

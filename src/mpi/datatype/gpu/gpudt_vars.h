@@ -1,0 +1,58 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The engine's performance variables. Must not know what is counted. */
+
+#ifndef GPUDT_VARS_H_INCLUDED
+#define GPUDT_VARS_H_INCLUDED
+
+#include "mpiimpl.h"
+
+#define MPII_GPUDT_COUNTERS(F)                                                                  \
+    F(packs, "Packs and contiguous copies in which GPU memory took part")                       \
+    F(unpacks, "Unpacks in which GPU memory took part")                                         \
+    F(local_copies, "Copies from datatype to datatype in which GPU memory took part")           \
+    F(bytes, "Bytes moved by these operations")                                                 \
+    F(launches, "Kernels launched")                                                             \
+    F(flags, "Kernels that say themselves when they are done")                                  \
+    F(batches, "Kernels launched for several operations together")                              \
+    F(batched, "Operations that these were for")                                                \
+    F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
+    F(staged, "Operations that passed through a work area in chunks")                           \
+    F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
+    F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
+    F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
+    F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \
+    F(fallbacks_pinned, "Parts of pools for messages that could not be pinned")                 \
+    F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
+    F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
+    F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
+    F(memops_waits, "Waits for the default stream, for memory seen for the first time or unmarked") \
+    F(memops_unfinished, "Those of them after which it was busy still")
+
+#define MPII_GPUDT_LEVELS(F)                                                                    \
+    F(pinned_bytes, "Bytes of pinned work areas")                                               \
+    F(device_bytes, "Bytes of device memory for work areas and datatypes")                      \
+    F(cached_types, "Datatypes with lists in device memory, each device counted")               \
+    F(engines, "Contexts of devices in use")
+
+#define MPII_GPUDT_VAR_ID(name_, text_) MPII_GPUDT_VAR__ ## name_,
+enum MPII_Gpudt_var_e {
+    MPII_GPUDT_COUNTERS(MPII_GPUDT_VAR_ID)
+    MPII_GPUDT_LEVELS(MPII_GPUDT_VAR_ID)
+    MPII_GPUDT_NVARS
+};
+#undef MPII_GPUDT_VAR_ID
+
+extern MPL_atomic_uint64_t MPII_Gpudt_vars[MPII_GPUDT_NVARS];
+
+#define MPII_GPUDT_COUNT(name_, n_)                                             \
+    ((void) MPL_atomic_fetch_add_uint64(&MPII_Gpudt_vars[MPII_GPUDT_VAR__ ## name_],    \
+                                        (uint64_t) (n_)))
+#define MPII_GPUDT_UNCOUNT(name_, n_)                                           \
+    ((void) MPL_atomic_fetch_sub_uint64(&MPII_Gpudt_vars[MPII_GPUDT_VAR__ ## name_],    \
+                                        (uint64_t) (n_)))
+
+#endif /* GPUDT_VARS_H_INCLUDED */

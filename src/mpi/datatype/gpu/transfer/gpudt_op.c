@@ -1,0 +1,52 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What an operation holds, and how it is given back. Must not know how it is run. */
+
+#include "mpiimpl.h"
+#include "gpudt_op.h"
+#include "gpudt_batch.h"
+
+void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
+{
+    if (MPL_atomic_acquire_load_int(&op->queued.is_queued))
+        MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+    for (int i = 0; i < MPII_Gpudt_op_nsteps(op); i++) {
+        MPII_Gpudt_engine_t *engine = op->step[i].engine;
+        MPII_Gpudt_ctx_t entered;
+        /* The operation has failed already or is given up: a failure here tells nothing new */
+        if (engine && MPII_Gpudt_engine_reenter(engine, &entered) == MPI_SUCCESS) {
+            op->drv->cuStreamSynchronize(engine->streams[op->lane]);
+            MPII_Gpudt_ctx_leave(op->drv, &entered);
+        }
+    }
+}
+
+void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
+{
+    for (int k = 0; k < op->nchunks; k++) {
+        struct MPII_Gpudt_chunk *chunk = &op->chunk[k];
+        if (chunk->area)
+            MPII_Gpudt_area_put(op->engine, chunk->area);
+        for (int i = 0; i < 2; i++) {
+            if (chunk->event[i])
+                MPII_Gpudt_event_put(op->step[i].engine, chunk->event[i]);
+            MPII_Gpudt_flag_put(op->step[i].engine, &chunk->flag[i]);
+        }
+    }
+    op->nchunks = 0;
+    MPII_Gpudt_op_release_types(op);
+}
+
+void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op)
+{
+    struct MPII_Gpudt_side *side[2] = { &op->src, &op->dst };
+
+    for (int i = 0; i < 2; i++) {
+        if (side[i]->type)
+            MPII_Gpudt_type_release(side[i]->type);
+        side[i]->type = NULL;
+    }
+}

@@ -1,0 +1,89 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A transfer under way. */
+
+#ifndef GPUDT_OP_H_INCLUDED
+#define GPUDT_OP_H_INCLUDED
+
+#include "gpudt.h"
+#include "engine/gpudt_pool.h"
+#include "gpudt_move.h"
+
+/* How one step of a transfer moves its bytes. */
+enum MPII_Gpudt_method_e {
+    MPII_GPUDT_METHOD__KERNEL,  /* datatype <-> contiguous, by the plan's choice */
+    MPII_GPUDT_METHOD__COPY,    /* contiguous -> contiguous, by the driver */
+    MPII_GPUDT_METHOD__ROWS,    /* datatype <-> contiguous, a driver's copy for each block or row */
+    MPII_GPUDT_METHOD__CPU      /* by the CPU, to or from a work area */
+};
+
+struct MPII_Gpudt_step {
+    enum MPII_Gpudt_method_e method;
+    MPII_Gpudt_engine_t *engine;        /* NULL: METHOD__CPU */
+};
+
+#define MPII_GPUDT_MAX_CHUNKS 8
+
+/* A part of the transfer that is under way. */
+struct MPII_Gpudt_chunk {
+    struct MPII_Gpudt_area *area;       /* NULL: the transfer is direct */
+    int64_t pos;                /* bytes of the transfer before it */
+    int64_t len;
+    int nsteps;                 /* steps started */
+    CUevent event[2];           /* end of step i, from the pool of its engine; NULL: none yet */
+    struct MPII_Gpudt_flag flag[2];     /* the same by a flag, which then is what counts */
+};
+
+/* A transfer of n bytes. Direct: one step from source to destination. Else each chunk takes two,
+ * by way of a work area:
+ *
+ *     src ---- step[0] ----> area ---- step[1] ----> dst
+ *
+ * Chunks are in a ring and take turns: they start and end in order. */
+struct MPIR_Gpudt_op {
+    const MPII_Gpudt_driver_t *drv;
+    struct MPII_Gpudt_side src, dst;
+    int64_t n;
+    bool is_blocking;
+    enum MPII_Gpudt_lane_e lane;
+    MPII_Gpudt_engine_t *engine;        /* of the lead; work areas are from its pools */
+    bool is_direct;
+    struct MPII_Gpudt_step step[2];     /* step[1] of a direct transfer is not used */
+    int64_t chunk_sz;
+    int nchunks;                /* in the ring */
+    int oldest;                 /* index of the one that started first */
+    int nbusy;                  /* under way */
+    int64_t started;            /* bytes in chunks that were started */
+    unsigned nlooks;            /* at flags that were not set */
+    struct MPII_Gpudt_queued queued;
+    struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
+};
+
+/* Steps of each chunk. */
+static inline int MPII_Gpudt_op_nsteps(const MPIR_Gpudt_op * op)
+{
+    return op->is_direct ? 1 : 2;
+}
+
+/* Whether a step is one whose end somebody will wait for: the GPU's, and the next one is not in the same
+ * stream. */
+static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
+{
+    const MPII_Gpudt_engine_t *engine = op->step[i].engine;
+
+    return engine && (i + 1 == MPII_Gpudt_op_nsteps(op) || op->step[i + 1].engine != engine);
+}
+
+/* Wait for all that the streams do for an operation: it may still use the buffers and work areas. */
+void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op);
+
+/* Give back all that an operation holds, of which nothing is in flight. */
+void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op);
+
+/* Give back the references to datatypes. */
+void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
+
+#endif /* GPUDT_OP_H_INCLUDED */

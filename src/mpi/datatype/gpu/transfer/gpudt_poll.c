@@ -1,0 +1,135 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Operations in flight: asked about, waited for, given up. Must not know routes, kernels or streams. */
+
+#include "mpiimpl.h"
+#include "gpudt_batch.h"
+#include "gpudt_run.h"
+
+#define FLAG_LOOKS 1000         /* at a flag by calls that do not block, before the driver is asked */
+
+/* Advance an operation, or end it if its context cannot be entered any more. It is freed when done
+ * or failed. */
+static int op_progress(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->engine;
+    enum MPII_Gpudt_lane_e lane = op->lane;
+    MPII_Gpudt_ctx_t entered;
+
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+    if (mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPII_Gpudt_op_advance(op, done);
+        MPII_Gpudt_ctx_leave(op->drv, &entered);
+    } else {
+        MPII_Gpudt_op_drain(op);
+        MPII_Gpudt_op_finish(op);
+    }
+    if (mpi_errno)
+        *done = true;
+    if (*done) {
+        MPL_free(op);
+        MPII_Gpudt_batch_poll(engine, lane, false);
+    }
+    return mpi_errno;
+}
+
+/* The flag that an operation waits for and that ends it; NULL: there is more to it. */
+static struct MPII_Gpudt_flag *flag_last(MPIR_Gpudt_op * op)
+{
+    struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
+    struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+
+    if (op->started < op->n || op->nbusy > 1 || chunk->nsteps < MPII_Gpudt_op_nsteps(op))
+        return NULL;
+    return flag->word ? flag : NULL;
+}
+
+/* End an operation whose last flag is set: no call of the driver but for what waits in the queue. */
+static void op_end(MPIR_Gpudt_op * op)
+{
+    MPII_Gpudt_engine_t *engine = op->engine;
+    enum MPII_Gpudt_lane_e lane = op->lane;
+
+    MPII_Gpudt_op_finish(op);
+    MPL_free(op);
+    MPII_Gpudt_batch_poll(engine, lane, false);
+}
+
+/* Whether there is nothing to do but to look at a flag again: costs a load. */
+static bool flag_is_awaited(MPIR_Gpudt_op * op)
+{
+    const struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
+    const struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+
+    if (!flag->word || (op->nbusy < op->nchunks && op->started < op->n) ||
+        ++op->nlooks % FLAG_LOOKS == 0)
+        return false;
+    /* The flag may be set before the thread that started the batch has let go of the operation */
+    if (MPL_atomic_acquire_load_int(&op->queued.is_queued)) {
+        MPII_Gpudt_batch_poll(op->engine, op->lane, false);
+        if (MPL_atomic_acquire_load_int(&op->queued.is_queued))
+            return true;
+    }
+    return op->queued.mpi_errno == MPI_SUCCESS && !MPII_Gpudt_flag_is_set(flag);
+}
+
+int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_done = false;
+    const struct MPII_Gpudt_flag *last;
+
+    MPIR_FUNC_ENTER;
+
+    op->is_blocking = false;
+    if (!flag_is_awaited(op)) {
+        last = flag_last(op);
+        if (last && !MPL_atomic_acquire_load_int(&op->queued.is_queued) &&
+            op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_is_set(last)) {
+            op_end(op);
+            is_done = true;
+        } else {
+            mpi_errno = op_progress(op, &is_done);
+        }
+    }
+    *done = is_done;
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_done = false;
+    const struct MPII_Gpudt_flag *last;
+
+    MPIR_FUNC_ENTER;
+
+    if (op) {
+        op->is_blocking = true;
+        if (MPL_atomic_acquire_load_int(&op->queued.is_queued))
+            MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+        last = flag_last(op);
+        if (last && op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_spin(last))
+            op_end(op);
+        else
+            mpi_errno = op_progress(op, &is_done);
+    }
+
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+}
+
+void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
+{
+    if (op) {
+        MPII_Gpudt_op_drain(op);
+        MPII_Gpudt_op_finish(op);
+        MPL_free(op);
+    }
+}

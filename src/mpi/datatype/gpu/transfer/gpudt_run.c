@@ -1,0 +1,200 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Runs routed transfers, chunk by chunk: has their steps started, and waits for the GPU or asks it. Must
+ * not know how a route is chosen. */
+
+#include "mpiimpl.h"
+#include "gpudt_run.h"
+#include "gpudt_batch.h"
+#include "gpudt_error.h"
+#include "gpudt_step.h"
+
+#define FLAG_SECONDS 30e-6      /* of looking at a flag by a call that blocks */
+
+static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
+static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
+static int queue_leave(MPIR_Gpudt_op * op, bool * is_started);
+static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+                     struct MPII_Gpudt_flag *flag, bool * ready);
+
+/* ---- the whole transfer ---- */
+
+int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool ended, ready;
+
+    *done = false;
+    while (true) {
+        while (op->nbusy < op->nchunks && op->started < op->n) {
+            struct MPII_Gpudt_chunk *fresh =
+                &op->chunk[(op->oldest + op->nbusy) % op->nchunks];
+            fresh->pos = op->started;
+            fresh->len = MPL_MIN(op->chunk_sz, op->n - op->started);
+            fresh->nsteps = 0;
+            op->started += fresh->len;
+            op->nbusy++;
+            mpi_errno = chunk_run(op, fresh, &ended);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+        }
+        if (op->nbusy == 0)
+            break;
+
+        struct MPII_Gpudt_chunk *oldest = &op->chunk[op->oldest];
+        mpi_errno = chunk_wait(op, oldest, &ready);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        if (!ready)
+            goto fn_exit;
+        mpi_errno = chunk_run(op, oldest, &ended);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        if (ended) {
+            op->oldest = (op->oldest + 1) % op->nchunks;
+            op->nbusy--;
+        }
+    }
+    *done = true;
+    MPII_Gpudt_op_finish(op);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPII_Gpudt_op_drain(op);
+    MPII_Gpudt_op_finish(op);
+    goto fn_exit;
+}
+
+/* ---- one chunk ---- */
+
+/* Start as many of a chunk's steps as can be without waiting.
+ *   ended  (OUT)  true: all are done; false: the GPU works on the last one started */
+static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int total = MPII_Gpudt_op_nsteps(op);
+
+    *ended = false;
+    while (chunk->nsteps < total) {
+        int i = chunk->nsteps;
+
+        mpi_errno = MPII_Gpudt_step_start(op, chunk, i);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        chunk->nsteps++;
+        /* A stream keeps two steps in order by itself */
+        if (MPII_Gpudt_step_is_awaited(op, i))
+            goto fn_exit;
+    }
+    *ended = true;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Have an operation's move started that waits in a queue, unless it has just got there.
+ *   is_started  (OUT)  whether the GPU knows of it */
+static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
+{
+    if (MPL_atomic_acquire_load_int(&op->queued.is_queued)) {
+        if (op->is_blocking || op->nlooks > 0)
+            MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+        *is_started = !MPL_atomic_acquire_load_int(&op->queued.is_queued);
+    }
+    return *is_started ? op->queued.mpi_errno : MPI_SUCCESS;
+}
+
+/* Wait for the last step started, which is the GPU's, or only ask if the call may not block. */
+static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int i = chunk->nsteps - 1;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    CUresult res;
+
+    *ready = true;
+    mpi_errno = queue_leave(op, ready);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!*ready)
+        goto fn_exit;
+    if (chunk->flag[i].word && MPII_Gpudt_flag_is_set(&chunk->flag[i])) {
+        MPII_Gpudt_flag_put(engine, &chunk->flag[i]);
+        goto fn_exit;
+    }
+    if (engine != op->engine) {
+        mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+    if (chunk->flag[i].word) {
+        mpi_errno = flag_wait(op, engine, &chunk->flag[i], ready);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    } else if (!op->is_blocking) {
+        res = op->drv->cuEventQuery(chunk->event[i]);
+        if (res == CUDA_ERROR_NOT_READY) {
+            *ready = false;
+        } else if (res != CUDA_SUCCESS) {
+            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuEventQuery", __func__, __LINE__);
+            goto fn_fail;
+        }
+    } else if (chunk->event[i]) {
+        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
+    } else {
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+    }
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
+{
+    MPL_time_t start, now;
+    double seconds;
+
+    MPL_wtime(&start);
+    do {
+        for (int i = 0; i < 100; i++) {
+            if (MPII_Gpudt_flag_is_set(flag))
+                return true;
+        }
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+    } while (seconds < FLAG_SECONDS);
+    return false;
+}
+
+/* Wait for a flag, or, now and then, see whether a kernel that has not set it has failed. */
+static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+                     struct MPII_Gpudt_flag *flag, bool * ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *ready = false;
+    if (op->is_blocking) {
+        /* Longer waits are the driver's, which may give the processor away */
+        if (!MPII_Gpudt_flag_spin(flag))
+            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+        *ready = true;
+    } else if (op->nlooks > 0) {
+        CUresult res = op->drv->cuStreamQuery(engine->streams[op->lane]);
+        if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
+            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuStreamQuery", __func__, __LINE__);
+            goto fn_fail;
+        }
+        *ready = res == CUDA_SUCCESS;
+    }
+    if (*ready)
+        MPII_Gpudt_flag_put(engine, flag);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

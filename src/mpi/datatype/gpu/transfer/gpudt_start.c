@@ -1,0 +1,85 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Sets transfers going. Must not know where they come from. */
+
+#include "mpiimpl.h"
+#include "gpudt_start.h"
+#include "gpudt_error.h"
+#include "gpudt_route.h"
+#include "gpudt_run.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_range.h"
+#include "engine/gpudt_contexts.h"
+
+/* Enter the lead's context, decide the route, and start. On failure nothing is in flight and the
+ * operation holds nothing. */
+static int op_begin(MPIR_Gpudt_op * op, bool * done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *lead = MPII_Gpudt_lead(op);
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+
+    op->oldest = op->nbusy = op->nchunks = 0;
+    op->started = 0;
+    op->nlooks = 0;
+    MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
+    op->queued.mpi_errno = MPI_SUCCESS;
+    memset(op->chunk, 0, sizeof(op->chunk));
+
+    op->engine = lead->engine;
+    mpi_errno = lead->engine ?
+        MPII_Gpudt_ctx_enter(op->drv, lead->engine->device, lead->engine->ctx, &entered) :
+        MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
+    mpi_errno = MPII_Gpudt_route(op);
+    if (likely(mpi_errno == MPI_SUCCESS))
+        mpi_errno = MPII_Gpudt_op_advance(op, done);
+    MPII_GPUDT_RANGE_POP();
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    MPII_Gpudt_op_release_types(op);
+    goto fn_exit;
+}
+
+int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_op *work = local;
+    bool done = false;
+
+    if (op) {
+        work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
+        MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                             "GPU operation");
+        work->src = local->src;
+        work->dst = local->dst;
+        work->n = local->n;
+        work->lane = local->lane;
+        local->src.type = local->dst.type = NULL;
+    }
+    work->drv = MPII_Gpudt_driver_get();
+    work->is_blocking = op == NULL;
+    mpi_errno = op_begin(work, &done);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_COUNT(bytes, work->n);
+    if (op && !done) {
+        *op = work;
+        work = NULL;
+    }
+
+  fn_exit:
+    if (work != local)
+        MPL_free(work);
+    MPII_Gpudt_op_release_types(local);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,18 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Sets transfers going. */
+
+#ifndef GPUDT_START_H_INCLUDED
+#define GPUDT_START_H_INCLUDED
+
+#include "gpudt_op.h"
+
+/* Start a transfer.
+ *   local  (IN)   both sides, classified; n and lane. Holds no references to datatypes afterwards
+ *   op     (OUT)  as for MPIR_Gpudt_ipack */
+int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
+
+#endif /* GPUDT_START_H_INCLUDED */

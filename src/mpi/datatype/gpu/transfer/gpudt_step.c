@@ -1,0 +1,146 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Starts the steps of a transfer: kernels, copies by the driver, copies by the CPU. Must not know how a
+ * route is chosen, nor who waits for a step. */
+
+#include "mpiimpl.h"
+#include "gpudt_step.h"
+#include "gpudt_batch.h"
+#include "gpudt_error.h"
+#include "gpudt_launch.h"
+#include "gpudt_rowcopy.h"
+#include "gpudt_stream.h"
+#include "gpudt_vars.h"
+#include "type/gpudt_rows.h"
+
+#define FLAG_WRITE_MAX (128 * 1024)     /* bytes of a copy whose end a flag says: a write by the stream
+                                         * keeps the next copy waiting for some microseconds */
+
+/* By the CPU, between a side and the work area. */
+static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
+                    bool unpack)
+{
+    MPII_GPUDT_COUNT(cpu_bytes, chunk->len);
+    if (side->type)
+        return MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + chunk->pos,
+                                   side->first + chunk->pos + chunk->len, side->addr,
+                                   chunk->area->mem, unpack);
+    if (unpack)
+        memcpy(side->addr + chunk->pos, chunk->area->mem, chunk->len);
+    else
+        memcpy(chunk->area->mem, side->addr + chunk->pos, chunk->len);
+    return MPI_SUCCESS;
+}
+
+/* From source to destination, at least one of which is contiguous. */
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
+                       struct MPII_Gpudt_flag *flag)
+{
+    MPII_Gpudt_engine_t *engine = op->step[0].engine;
+    bool unpack = op->src.type == NULL;
+    struct MPII_Gpudt_side *contig = unpack ? &op->src : &op->dst;
+    struct MPII_Gpudt_move move = {
+        .engine = engine,
+        .lane = op->lane,
+        .side = unpack ? &op->dst : &op->src,
+        .pos = chunk->pos,
+        .len = chunk->len,
+        .contig = (uint64_t) (uintptr_t) contig->addr + (uint64_t) chunk->pos,
+        .contig_place = contig->place,
+        .unpack = unpack,
+        .flag = flag,
+        .is_waited_for = op->is_blocking,
+        .may_queue = op->is_blocking ? NULL : &op->queued
+    };
+
+    switch (op->step[0].method) {
+        case MPII_GPUDT_METHOD__KERNEL:
+            move.contig += contig->shift;
+            return MPII_Gpudt_launch(&move);
+        case MPII_GPUDT_METHOD__ROWS:
+            return MPII_Gpudt_rows_launch(&move);
+        default:
+            return MPII_Gpudt_copy_launch(engine, op->lane, op->dst.addr + chunk->pos,
+                                          op->src.addr + chunk->pos, chunk->len);
+    }
+}
+
+/* Step 0 packs the source into the work area, step 1 unpacks it to the destination. */
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+                        struct MPII_Gpudt_flag *flag)
+{
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    struct MPII_Gpudt_side *side = i == 0 ? &op->src : &op->dst;
+    const struct MPII_Gpudt_area *area = chunk->area;
+    bool unpack = i == 1;
+    char *addr = side->addr + chunk->pos;
+    struct MPII_Gpudt_move move = {
+        .engine = engine,
+        .lane = op->lane,
+        .side = side,
+        .pos = chunk->pos,
+        .len = chunk->len,
+        .contig = (uint64_t) (uintptr_t) area->mem,
+        .contig_place = area->kind != MPII_GPUDT_AREA__DEVICE ? MPII_GPUDT_PLACE__HOST :
+            engine == op->engine ? MPII_GPUDT_PLACE__DEVICE : MPII_GPUDT_PLACE__PEER,
+        .unpack = unpack,
+        .flag = flag,
+        .is_waited_for = op->is_blocking
+    };
+
+    switch (op->step[i].method) {
+        case MPII_GPUDT_METHOD__KERNEL:
+            return MPII_Gpudt_launch(&move);
+        case MPII_GPUDT_METHOD__ROWS:
+            return MPII_Gpudt_rows_launch(&move);
+        case MPII_GPUDT_METHOD__COPY:
+            return MPII_Gpudt_copy_launch(engine, op->lane, unpack ? addr : area->mem,
+                                          unpack ? area->mem : addr, chunk->len);
+        default:
+            return step_cpu(side, chunk, unpack);
+    }
+}
+
+static bool op_is_one_chunk(const MPIR_Gpudt_op * op)
+{
+    return op->n <= op->chunk_sz;
+}
+
+int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+    bool is_waited_for = MPII_Gpudt_step_is_awaited(op, i);
+    struct MPII_Gpudt_flag *flag = is_waited_for ? &chunk->flag[i] : NULL;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+
+    if (engine && engine != op->engine) {
+        mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+    if (is_waited_for && !op->is_blocking) {
+        if (flag->word == NULL && chunk->len <= FLAG_WRITE_MAX)
+            MPII_Gpudt_flag_write(engine, op->lane, flag);
+        if (flag->word && !MPL_atomic_relaxed_load_int(&op->queued.is_queued))
+            MPII_Gpudt_batch_note(engine, op->lane, flag, chunk->len);
+    }
+    if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
+        if (chunk->event[i] == NULL) {
+            mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+        }
+        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]), mpi_errno);
+    }
+
+  fn_exit:
+    MPII_Gpudt_ctx_leave(op->drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,17 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The steps of a transfer. */
+
+#ifndef GPUDT_STEP_H_INCLUDED
+#define GPUDT_STEP_H_INCLUDED
+
+#include "gpudt_op.h"
+
+/* Start step i of a chunk, and mark its end on the stream if somebody will wait for it there. The context
+ * of the operation's engine is current. */
+int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+
+#endif /* GPUDT_STEP_H_INCLUDED */

@@ -1,0 +1,69 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Kernels and copies on a stream of an engine. Must not know what they are for. */
+
+#include "mpiimpl.h"
+#include "gpudt_stream.h"
+#include "gpudt_error.h"
+#include "gpudt_limits.h"
+#include "gpudt_vars.h"
+#include "kernel/gpudt_args.h"
+#include "driver/gpudt_sharing.h"
+
+int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             CUfunction function, unsigned grid, const void *args)
+{
+    int mpi_errno = MPI_SUCCESS;
+    void *params[] = { (void *) args };
+
+    MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1, 0,
+                                                 engine->streams[lane], params, NULL), mpi_errno);
+    MPII_GPUDT_COUNT(launches, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The driver has multiprocessors copy small data from the host, which means a change of context where
+ * processes share a GPU, but not so data in rows. */
+static CUresult rows_copy(MPII_Gpudt_engine_t * engine, CUstream stream, char *to, const char *from,
+                          int64_t n, int rows)
+{
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = (CUdeviceptr) from,
+        .srcPitch = n / rows,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = (CUdeviceptr) to,
+        .dstPitch = n / rows,
+        .WidthInBytes = n / rows,
+        .Height = rows
+    };
+
+    return engine->drv->cuMemcpy2DAsync(&copy, stream);
+}
+
+int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
+                           const char *from, int64_t n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUstream stream = engine->streams[lane];
+    int rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
+
+    if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
+        rows_copy(engine, stream, to, from, n, rows) != CUDA_SUCCESS)
+        MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream),
+                         mpi_errno);
+    MPII_GPUDT_COUNT(copies, 1);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Greatest common divisor. Must not know anything else: the plan uses it, too. */
+
+#ifndef GPUDT_GCD_H_INCLUDED
+#define GPUDT_GCD_H_INCLUDED
+
+#include <stdint.h>
+
+/* Of the absolute values; 0 stands for "none yet". */
+static inline int64_t MPII_Gpudt_gcd(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a < 0 ? -a : a;
+}
+
+#endif /* GPUDT_GCD_H_INCLUDED */

@@ -1,0 +1,35 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The blocks of a byte range of a datatype, one after the other. */
+
+#ifndef GPUDT_ROWS_H_INCLUDED
+#define GPUDT_ROWS_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "gpudt_record.h"
+
+/* Called for n blocks of size bytes each, the first at displ bytes from the user's buffer, the next
+ * stride bytes further on. Returns an MPI error code, which ends the visit. */
+typedef int (*MPII_Gpudt_row_fn) (void *arg, int64_t displ, int64_t size, int64_t n,
+                                  int64_t stride);
+
+/* Visit the blocks of a byte range in stream order.
+ *   serial, top  (IN)  a type, and its root for the call's count
+ *   first, last  (IN)  0 <= first < last <= top->size */
+int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
+                          const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
+                          MPII_Gpudt_row_fn fn, void *arg);
+
+/* Copy a byte range between a buffer and contiguous memory by the CPU.
+ *   serial, top, first, last  (IN)  as for MPII_Gpudt_rows_visit
+ *   user                      (IN)  the buffer, in host memory
+ *   contig                    (IN)  host memory, where byte first is or goes
+ *   unpack                    (IN)  true: from contig to the buffer */
+int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_serial *serial,
+                        const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
+                        char *user, char *contig, bool unpack);
+
+#endif /* GPUDT_ROWS_H_INCLUDED */
