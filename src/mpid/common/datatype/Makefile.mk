@@ -11,6 +11,7 @@ noinst_HEADERS +=                                   \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h          \
     src/mpid/ch3/include/mpidi_pack_cut.h           \
     src/mpid/common/datatype/mpidu_gpudt_mapping.h  \
+    src/mpid/common/datatype/mpidu_gpudt_pool_name.h \
     src/mpid/common/datatype/mpidu_gpudt_staging.h
 
 mpi_core_sources +=                                 \

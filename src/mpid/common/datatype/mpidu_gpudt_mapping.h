@@ -11,7 +11,7 @@
 #define MPIDU_GPUDT_MAPPING_H_INCLUDED
 
 #include "mpidimpl.h"
-#include "mpidu_gpudt_staging.h"
+#include "mpidu_gpudt_pool_name.h"
 #include "gpudt_host.h"
 #include "gpudt_shared.h"
 

@@ -18,6 +18,7 @@
  * progress engine. */
 
 #include "mpidu_gpudt_mapping.h"
+#include "mpidu_gpudt_staging.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -9,6 +9,8 @@
 #ifndef MPIDU_GPUDT_STAGING_H_INCLUDED
 #define MPIDU_GPUDT_STAGING_H_INCLUDED
 
+#include "mpidu_gpudt_pool_name.h"
+
 typedef struct MPIDU_gpudt_chunk {
     struct MPIDU_gpudt_chunk *next;     /* in the pool's list of free ones */
     char *mem;
@@ -17,13 +19,6 @@ typedef struct MPIDU_gpudt_chunk {
     int piece;                  /* what it is part of; not for pageable memory */
     bool is_tainted;            /* see MPIDU_gpudt_chunk_taint */
 } MPIDU_gpudt_chunk_t;
-
-/* Where other processes of the node find the pool. */
-typedef struct MPIDU_gpudt_pool_name {
-    uint64_t token;             /* random number that is in the file too */
-    int pid;                    /* process that has it */
-    int fd;                     /* open file of that process; -1: not shared */
-} MPIDU_gpudt_pool_name_t;
 
 /* Chunks start at multiples of this in the pool, bytes. */
 #define MPIDU_GPUDT_POOL_UNIT 16384

@@ -8,7 +8,8 @@ noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
     src/mpi/datatype/gpu/plan/gpudt_image.h      \
     src/mpi/datatype/gpu/plan/gpudt_plan.h       \
-    src/mpi/datatype/gpu/plan/gpudt_plan_shape.h
+    src/mpi/datatype/gpu/plan/gpudt_plan_shape.h \
+    src/mpi/datatype/gpu/plan/gpudt_plan_types.h
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                              \

@@ -13,6 +13,7 @@
 #include "gpudt_image.h"
 #include "gpudt_plan_shape.h"
 #include "gpudt_cost.h"
+#include "kernel/gpudt_kernel_list.h"
 #include "kernel/gpudt_tuning.h"
 
 static double max_double(double a, double b)

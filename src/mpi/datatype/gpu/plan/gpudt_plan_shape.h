@@ -9,7 +9,7 @@
 #ifndef GPUDT_PLAN_SHAPE_H_INCLUDED
 #define GPUDT_PLAN_SHAPE_H_INCLUDED
 
-#include "gpudt_plan.h"
+#include "gpudt_plan_types.h"
 
 /* A stride, or a list of displacements. */
 struct MPII_Gpudt_shape_level {

@@ -18,6 +18,7 @@
 #include "gpudt_stream.h"
 #include "gpudt_limits.h"
 #include "gpudt_vars.h"
+#include "plan/gpudt_plan.h"
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_pool.h"
 

@@ -8,7 +8,7 @@
 #ifndef GPUDT_BATCH_H_INCLUDED
 #define GPUDT_BATCH_H_INCLUDED
 
-#include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_types.h"
 #include "gpudt_move.h"
 
 /* Leave a move in the queue of its stream if there is work in flight that it would wait for anyway.

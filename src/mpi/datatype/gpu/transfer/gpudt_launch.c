@@ -16,6 +16,7 @@
 #include "gpudt_limits.h"
 #include "gpudt_vars.h"
 #include "plan/gpudt_cost.h"
+#include "plan/gpudt_plan.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_upload.h"

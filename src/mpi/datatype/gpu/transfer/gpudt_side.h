@@ -11,7 +11,7 @@
 
 #include "gpudt_ptr.h"
 #include "type/gpudt_type.h"
-#include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_types.h"
 #include "engine/gpudt_engine.h"
 
 /* One side of a transfer. */
