@@ -66,4 +66,18 @@ static inline int64_t min_i64(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static inline double max_double(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Of a power of two. */
+static inline int log2_of(int64_t n)
+{
+    int at = 0;
+    while ((int64_t) 1 << at < n)
+        at++;
+    return at;
+}
+
 #endif /* GPUDT_PLAN_SHAPE_H_INCLUDED */

@@ -1,0 +1,68 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * Strategies: copies by the driver.
+ */
+
+#include "gpudt_strategy.h"
+#include "gpudt_cost.h"
+
+static int copy1d_applies(const struct MPII_Gpudt_shape *s)
+{
+    return s->nlevels == 0 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK;
+}
+
+static void copy1d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
+{
+    plan->copy.user = s->user + (uint64_t) s->first;
+    plan->copy.packed = s->in->packed;
+    plan->copy.width = s->last - s->first;
+    plan->copy.rows = 1;
+    plan->copy.pitch = plan->copy.width;
+}
+
+static double copy1d_cost(const struct MPII_Gpudt_shape *s)
+{
+    (void) s;
+    return 0;
+}
+
+/* Whole rows, at a pitch that the driver takes. */
+static int copy2d_applies(const struct MPII_Gpudt_shape *s)
+{
+    return s->nlevels == 1 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK && s->level[0].displ == 0 &&
+        s->level[0].stride >= s->leaf->size && s->level[0].stride <= MPII_GPUDT_COPY2D_PITCH &&
+        s->first % s->leaf->size == 0 && s->last % s->leaf->size == 0;
+}
+
+static void copy2d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
+{
+    plan->copy.width = s->leaf->size;
+    plan->copy.pitch = s->level[0].stride;
+    plan->copy.rows = (s->last - s->first) / s->leaf->size;
+    plan->copy.user = s->user + (uint64_t) (s->first / s->leaf->size * s->level[0].stride);
+    plan->copy.packed = s->in->packed;
+}
+
+static double copy2d_cost(const struct MPII_Gpudt_shape *s)
+{
+    const double bytes = (double) (s->last - s->first), rows = bytes / (double) s->leaf->size;
+    double start = MPII_GPUDT_COPY2D_NS, row = MPII_GPUDT_COPY2D_ROW_NS;
+    double byte = MPII_GPUDT_COPY2D_BYTE_NS;
+
+    if (MPII_Gpudt_host_is_used(s)) {
+        start = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_NS : MPII_GPUDT_COPY2D_TO_HOST_NS;
+        row = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_ROW_NS : MPII_GPUDT_COPY2D_TO_HOST_ROW_NS;
+        byte = MPII_GPUDT_COPY2D_HOST_BYTE_NS;
+    }
+    return start + max_double(rows * row, bytes * byte);        /* rows and bytes overlap */
+}
+
+const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy1d = {
+    "copy1d", copy1d_applies, copy1d_cost, copy1d_fill
+};
+
+const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy2d = {
+    "copy2d", copy2d_applies, copy2d_cost, copy2d_fill
+};

@@ -1,0 +1,52 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * A strategy is a test, a cost and a function that fills in its parameters. Private to the plan. See
+ * gpudt_plan_types.h for what must not be known here.
+ */
+
+#ifndef GPUDT_STRATEGY_H_INCLUDED
+#define GPUDT_STRATEGY_H_INCLUDED
+
+#include "gpudt_plan_shape.h"
+#include "kernel/gpudt_kernel_list.h"
+
+struct MPII_Gpudt_strategy {
+    const char *name;
+    int (*applies) (const struct MPII_Gpudt_shape * s);
+    double (*cost) (const struct MPII_Gpudt_shape * s); /* nanoseconds; asked only if it applies */
+    void (*fill) (const struct MPII_Gpudt_shape * s, struct MPII_Gpudt_plan * plan);
+};
+
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy1d;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy2d;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_turn;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_box;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_table;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_rank;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_list;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_map;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;
+
+/* Whether a side is host memory. */
+int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s);
+
+/* Index of the kernel for the shape's unit, from that of its family's first. */
+int MPII_Gpudt_kernel_id(int family, const struct MPII_Gpudt_shape *s);
+
+/* Levels as the kernels take them: n of them, none or more. */
+void MPII_Gpudt_levels_set(struct MPII_Gpudt_levels *levels,
+                           const struct MPII_Gpudt_shape_level *from, int n);
+
+/* Whether the kernels can take strides as 32 bits. */
+int MPII_Gpudt_levels_are_small(const struct MPII_Gpudt_levels *levels);
+
+/* Time of a kernel that touches user memory in pieces of `piece` bytes which are each alone in
+ * their sectors, and that is `factor` times slower than the memory: launch and bus included. */
+double MPII_Gpudt_kernel_cost(const struct MPII_Gpudt_shape *s, double piece, double factor);
+
+/* Average size of the contiguous pieces. */
+double MPII_Gpudt_piece_size(const struct MPII_Gpudt_shape *s);
+
+#endif /* GPUDT_STRATEGY_H_INCLUDED */
