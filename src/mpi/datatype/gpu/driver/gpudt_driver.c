@@ -6,7 +6,7 @@
 /* Finds, loads and judges the CUDA driver at run time. Knows nothing of datatypes or messages.
  *
  * The library links no CUDA library. A device address can only exist after something in the
- * process has loaded libcuda, so the loader watches for that (driver_in_process) and takes its
+ * process has loaded libcuda, so the loader watches for that (MPII_Gpudt_driver_in_process) and takes its
  * table from the library that is then there: a host program makes no CUDA call and no dlopen,
  * whether or not the machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda on
  * its own account. The state moves forward only:
@@ -23,11 +23,9 @@
 
 #include "mpiimpl.h"
 #include "gpudt_driver.h"
+#include "gpudt_presence.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <link.h>
-#include <unistd.h>
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
@@ -50,9 +48,6 @@ static MPII_Gpudt_driver_t driver_table;
 static char no_gpu_reason[MPIR_GPUDT_REASON_SZ];
 static bool driver_initialized;
 
-/* Value of the dynamic linker's count of loaded objects when libcuda was last found missing. */
-static MPL_atomic_uint64_t objects_searched = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
-
 struct driver_symbol {
     const char *base;           /* name without version suffix, for cuGetProcAddress */
     const char *symbol;         /* name of that version in the library's symbol table */
@@ -71,18 +66,8 @@ static const struct driver_symbol driver_symbols[] = {
     {NULL, NULL, 0, false, 0}
 };
 
-struct object_search {
-    bool first;
-    uint64_t objects_known;
-    uint64_t objects;
-    bool found;
-};
-
 static int driver_look(void);
 static bool process_is_single_threaded(void);
-static bool driver_in_process(void);
-static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg);
-static bool node_may_have_gpu(void);
 static void driver_load(void);
 static const char *table_fill(void *library);
 static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
@@ -125,12 +110,12 @@ static int driver_look(void)
 {
     static MPL_atomic_int_t asked = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
-    if (driver_in_process()) {
+    if (MPII_Gpudt_driver_in_process()) {
         MPL_initlock_lock(&driver_lock);
         driver_load();
         MPL_initlock_unlock(&driver_lock);
     } else if (!MPL_atomic_relaxed_load_int(&asked)) {
-        if (!node_may_have_gpu())
+        if (!MPII_Gpudt_node_may_have_gpu())
             MPL_atomic_cas_int(&driver_state, DRIVER_STATE__UNSEEN, DRIVER_STATE__HOPELESS);
         MPL_atomic_relaxed_store_int(&asked, 1);
     }
@@ -194,102 +179,6 @@ static bool process_is_single_threaded(void)
 #else
     return false;
 #endif
-}
-
-/* Whether some libcuda is loaded in this process. Walks the list of loaded objects only when it
- * has grown since the last walk; otherwise the cost is one uncontended lock of the linker. */
-static bool driver_in_process(void)
-{
-    struct object_search search = {
-        .first = true,
-        .objects_known = MPL_atomic_relaxed_load_uint64(&objects_searched)
-    };
-
-    dl_iterate_phdr(object_visit, &search);
-    if (!search.found && search.objects != search.objects_known)
-        MPL_atomic_relaxed_store_uint64(&objects_searched, search.objects);
-    return search.found;
-}
-
-/* For dl_iterate_phdr: a result other than 0 ends the walk. */
-static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg)
-{
-    struct object_search *search = arg;
-    const char *base;
-
-    if (search->first) {
-        search->first = false;
-        search->objects = info->dlpi_adds;
-        if (search->objects == search->objects_known)
-            return 1;
-    }
-
-    base = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-    base = base ? base + 1 : info->dlpi_name;
-    search->found = base && strncmp(base, "libcuda.so", strlen("libcuda.so")) == 0;
-    return search->found;
-}
-
-/* Device nodes of NVIDIA's driver, of its systems on a chip, of Windows' subsystem. */
-static bool dev_has_gpu(void)
-{
-    static const char *const begins[] = { "nvidia", "nvhost", "nvgpu", "nvmap", "dxg" };
-    DIR *dev = opendir("/dev");
-    const struct dirent *entry;
-    bool found = false;
-
-    while (dev && !found && (entry = readdir(dev)) != NULL) {
-        for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-            found |= strncmp(entry->d_name, begins[i], strlen(begins[i])) == 0;
-    }
-    if (dev)
-        closedir(dev);
-    return found;
-}
-
-/* Whether the bus has a device of NVIDIA's, or is not known. Nodes may come as late as in cuInit. */
-static bool bus_may_have_gpu(void)
-{
-    DIR *bus = opendir("/sys/bus/pci/devices");
-    const struct dirent *entry;
-    bool found = bus == NULL && access("/sys/bus", F_OK) != 0;
-
-    while (bus && !found && (entry = readdir(bus)) != NULL) {
-        char path[300], vendor[16] = "";
-        FILE *file;
-
-        MPL_snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/vendor", entry->d_name);
-        file = entry->d_name[0] == '.' ? NULL : fopen(path, "r");
-        if (file) {
-            found = fgets(vendor, sizeof(vendor), file) && strtoul(vendor, NULL, 16) == 0x10de;
-            fclose(file);
-        }
-    }
-    if (bus)
-        closedir(bus);
-    return found;
-}
-
-/* Whether a driver is where a user has put one. Such a one may have its GPUs elsewhere. */
-static bool path_has_driver(void)
-{
-    const char *at = getenv("LD_LIBRARY_PATH");
-    char file[PATH_MAX];
-
-    while (at && *at) {
-        size_t n = strcspn(at, ":;");
-        MPL_snprintf(file, sizeof(file), "%.*s%slibcuda.so.1", (int) n, at, n ? "/" : "");
-        if (access(file, F_OK) == 0)
-            return true;
-        at += n + (at[n] != '\0');
-    }
-    return false;
-}
-
-/* Whether CUDA could find a GPU, should the process load it. */
-static bool node_may_have_gpu(void)
-{
-    return dev_has_gpu() || bus_may_have_gpu() || path_has_driver();
 }
 
 /* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table

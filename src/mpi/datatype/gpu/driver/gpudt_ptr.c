@@ -55,23 +55,34 @@ static const MPII_Gpudt_driver_t *driver_for(const void *addr)
     return MPII_Gpudt_driver_get();
 }
 
+/* What the driver tells of an address; zeros where an attribute does not apply. */
+struct attributes {
+    CUmemorytype type;          /* 0: not known to the driver */
+    int is_managed, device;
+    unsigned sync_memops;
+    CUcontext ctx;
+};
+
+static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr,
+                               struct attributes *a)
+{
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    };
+    void *values[] = { &a->type, &a->is_managed, &a->device, &a->ctx, &a->sync_memops };
+
+    *a = (struct attributes) {.device = -1 };
+    return drv->cuPointerGetAttributes(5, names, values, (CUdeviceptr) addr);
+}
+
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = driver_for(addr);
     const MPIR_Gpudt_ptr_t host = {.mem = MPIR_GPUDT_MEM__HOST,.device = -1 };
-
-    /* Attributes that do not apply are set to 0 by the driver and are no error. */
-    CUmemorytype type = 0;
-    int is_managed = 0, device = -1;
-    unsigned sync_memops = 0;
-    CUcontext ctx = NULL;
-    CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
-        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
-        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-    };
-    void *values[] = { &type, &is_managed, &device, &ctx, &sync_memops };
+    struct attributes a;
     CUresult res;
 
     MPIR_FUNC_ENTER;
@@ -81,7 +92,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         goto fn_exit;
     }
 
-    res = drv->cuPointerGetAttributes(5, attributes, values, (CUdeviceptr) addr);
+    res = attributes_get(drv, addr, &a);
     if (unlikely(res == CUDA_ERROR_NOT_PERMITTED && is_readable(addr))) {
         /* The driver answers nothing inside of cudaLaunchHostFunc and stream callbacks */
         *ptr = host;
@@ -92,18 +103,18 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         goto fn_fail;
     }
 
-    if (res != CUDA_SUCCESS || (type == 0 && !is_managed)) {
+    if (res != CUDA_SUCCESS || (a.type == 0 && !a.is_managed)) {
         MPIR_ERR_CHKANDJUMP1(is_gone(addr), mpi_errno, MPI_ERR_BUFFER, "**gpudt_gone",
                              "**gpudt_gone %p", addr);
         *ptr = host;
     } else {
-        if (is_managed || type != CU_MEMORYTYPE_HOST)
+        if (a.is_managed || a.type != CU_MEMORYTYPE_HOST)
             gpu_address_note(addr);
-        ptr->mem = is_managed ? MPIR_GPUDT_MEM__MANAGED :
-            type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
-        ptr->device = device;
-        ptr->ctx = ctx;
-        ptr->sync_memops = sync_memops != 0;
+        ptr->mem = a.is_managed ? MPIR_GPUDT_MEM__MANAGED :
+            a.type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
+        ptr->device = a.device;
+        ptr->ctx = a.ctx;
+        ptr->sync_memops = a.sync_memops != 0;
     }
 
   fn_exit:

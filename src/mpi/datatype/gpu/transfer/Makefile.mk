@@ -7,6 +7,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_batch.h   \
     src/mpi/datatype/gpu/transfer/gpudt_choice.h  \
     src/mpi/datatype/gpu/transfer/gpudt_data.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_flight.h  \
     src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
     src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
@@ -26,6 +27,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_choice.c   \
     src/mpi/datatype/gpu/transfer/gpudt_data.c     \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
+    src/mpi/datatype/gpu/transfer/gpudt_flight.c   \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \
     src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \

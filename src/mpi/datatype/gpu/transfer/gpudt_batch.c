@@ -16,6 +16,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_stream.h"
+#include "gpudt_flight.h"
 #include "gpudt_limits.h"
 #include "gpudt_vars.h"
 #include "plan/gpudt_plan.h"
@@ -41,7 +42,6 @@ cvars:
 */
 
 #define NSLOTS 4                /* batches of a stream that are open or in flight */
-#define NFLIGHTS 16             /* launches in flight that are remembered */
 #define SLOT_SZ (MPII_GPUDT_BATCH_MOVES * sizeof(struct MPII_Gpudt_entry))
 #define QUEUE_SZ (NSLOTS * SLOT_SZ)     /* bytes of pinned memory */
 
@@ -65,11 +65,7 @@ struct MPII_Gpudt_queue {
     struct slot slots[NSLOTS];
     char *mem;                  /* of all slots; NULL: none */
     bool no_mem;                /* it could not be had */
-    int nflights;
-    struct {
-        struct MPII_Gpudt_flag flag;    /* may have been given to another launch since */
-        int64_t bytes;
-    } flights[NFLIGHTS];
+    struct MPII_Gpudt_flights flights;
 };
 
 /* Guards all queues, and the launches from them. */
@@ -80,9 +76,6 @@ static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
-static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes);
-static void flight_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_flag *flag,
-                       int64_t bytes);
 static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue);
 static bool move_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                       struct MPII_Gpudt_plan *plan);
@@ -107,7 +100,9 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
 
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, m->lane);
-    if (queue == NULL || (queue->open == NULL && is_time(queue, m->len)) || !move_plan(m, in, &plan))
+    if (queue == NULL ||
+        (queue->open == NULL && MPII_Gpudt_should_start(&queue->flights, m->len)) ||
+        !move_plan(m, in, &plan))
         goto fn_unlock;
     mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__BATCH, &together);
     if (mpi_errno == MPI_SUCCESS)
@@ -125,7 +120,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
     }
     /* A slot that was opened in vain is closed in there, too */
     if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
-        is_time(queue, queue->open->bytes))
+        MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))
         queue_launch(engine, m->lane);
 
   fn_unlock:
@@ -147,7 +142,7 @@ void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue)
-        flight_add(queue, flag, bytes);
+        MPII_Gpudt_flight_add(&queue->flights, flag, bytes);
     MPL_initlock_unlock(&batch_lock);
 }
 
@@ -161,7 +156,8 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
         return;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    if (queue && queue->open && (must || is_time(queue, queue->open->bytes))) {
+    if (queue && queue->open &&
+        (must || MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))) {
         mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
         if (mpi_errno) {
             queue_end(engine, queue, mpi_errno);
@@ -190,42 +186,6 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
         MPII_Gpudt_engine_at_end(engine, queues_free);
     }
     return engine->queues ? &engine->queues[lane] : NULL;
-}
-
-/* ---- what is in flight ---- */
-
-/* Whether the launch that a flag was for is done. A flag that is used again has greater values. */
-static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
-{
-    return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
-}
-
-/* Whether moves of so many bytes should be started now: they would not wait for others, or the others
- * are about to end. */
-static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes)
-{
-    int64_t ahead = 0;
-
-    for (int i = 0; i < queue->nflights;) {
-        if (flag_is_past(&queue->flights[i].flag)) {
-            queue->flights[i] = queue->flights[--queue->nflights];
-        } else {
-            ahead += queue->flights[i].bytes;
-            i++;
-        }
-    }
-    return queue->nflights == 0 ||
-        (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
-}
-
-static void flight_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_flag *flag,
-                       int64_t bytes)
-{
-    /* If there are too many, one of them is forgotten: batches then go out sooner */
-    int i = queue->nflights < NFLIGHTS ? queue->nflights++ : NFLIGHTS - 1;
-
-    queue->flights[i].flag = *flag;
-    queue->flights[i].bytes = bytes;
 }
 
 /* ---- filling a batch ---- */
@@ -341,7 +301,7 @@ static int slot_launch_single(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
     mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
                                          &slot->entries[0].args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    flight_add(&engine->queues[lane], &slot->first_flag, slot->bytes);
+    MPII_Gpudt_flight_add(&engine->queues[lane].flights, &slot->first_flag, slot->bytes);
     MPII_Gpudt_flag_put(engine, &slot->flag);
 
   fn_exit:
@@ -361,7 +321,7 @@ static int slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane
     args.end.nblocks = (int32_t) slot->nblocks;
     mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    flight_add(&engine->queues[lane], &slot->flag, slot->bytes);
+    MPII_Gpudt_flight_add(&engine->queues[lane].flights, &slot->flag, slot->bytes);
     MPII_GPUDT_COUNT(batches, 1);
     MPII_GPUDT_COUNT(batched, slot->n);
 

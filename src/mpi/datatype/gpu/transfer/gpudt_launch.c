@@ -57,78 +57,6 @@ struct contig {
     struct MPII_Gpudt_serial serial;
 };
 
-static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in);
-static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan);
-static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *plan,
-                       bool * is_started);
-static bool kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
-                              int *mpi_errno);
-
-int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
-{
-    int mpi_errno = MPI_SUCCESS;
-    bool is_started = false;
-    const struct MPII_Gpudt_side *side = m->side;
-    struct contig contig;
-    struct MPII_Gpudt_plan plan;
-    struct MPII_Gpudt_plan_in in = {
-        .first = (side->type ? side->first : 0) + m->pos,
-        .user = (uint64_t) (uintptr_t) side->addr + side->shift,
-        .packed = m->contig,
-        .user_place = side->place,
-        .packed_place = m->contig_place,
-        .unpack = m->unpack,
-        .nsms = m->engine->nsms,
-        .switch_ns = MPII_Gpudt_is_shared(m->engine->shared) ? MPII_GPUDT_SWITCH_NS : 0,
-        .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
-        .allowed = MPII_Gpudt_allowed_strategies()
-    };
-
-    in.last = in.first + m->len;
-    if (side->type) {
-        in.serial = &side->type->serial;
-        in.top = &side->top;
-    } else {
-        contig_set(&contig, &in);
-    }
-    if (in.max_blocks == 0 && (in.packed_place == MPII_GPUDT_PLACE__HOST ||
-                               in.user_place == MPII_GPUDT_PLACE__HOST))
-        in.max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
-    if (m->flag)
-        m->flag->word = NULL;
-    if (kernels_are_ready(m, &in, &mpi_errno)) {
-        if (m->may_queue) {
-            mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-            if (is_started)
-                goto fn_exit;
-        }
-        MPII_Gpudt_plan_make(&in, &plan);
-        if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-            fprintf(stderr, "[%d] gpudt: %s [%lld, %lld) by %s, %.0f ns\n", MPIR_Process.rank,
-                    m->unpack ? "unpack" : "pack", (long long) in.first, (long long) in.last,
-                    MPII_Gpudt_plan_strategy_name(plan.strategy), plan.cost);
-        if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D ||
-            plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
-            mpi_errno = plan_copy(m, &plan);
-            is_started = true;
-        } else {
-            mpi_errno = plan_kernel(m, &plan, &is_started);
-        }
-    }
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-    if (!is_started) {
-        mpi_errno = MPII_Gpudt_rows_launch(m);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Contiguous user memory, whose stream begins where the widest unit may: units are as wide as the
  * distance from one side to the other allows. */
 static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
@@ -155,6 +83,37 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     c->serial.nblocks = 1;
     in->serial = &c->serial;
     in->top = &c->record;
+}
+
+/* What the plan is made from; without the datatype's image.
+ *   contig  (OUT)  in refers to it if the side is contiguous */
+static void in_set(const struct MPII_Gpudt_move *m, struct contig *contig,
+                   struct MPII_Gpudt_plan_in *in)
+{
+    const struct MPII_Gpudt_side *side = m->side;
+
+    *in = (struct MPII_Gpudt_plan_in) {
+        .first = (side->type ? side->first : 0) + m->pos,
+        .user = (uint64_t) (uintptr_t) side->addr + side->shift,
+        .packed = m->contig,
+        .user_place = side->place,
+        .packed_place = m->contig_place,
+        .unpack = m->unpack,
+        .nsms = m->engine->nsms,
+        .switch_ns = MPII_Gpudt_is_shared(m->engine->shared) ? MPII_GPUDT_SWITCH_NS : 0,
+        .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
+        .allowed = MPII_Gpudt_allowed_strategies()
+    };
+    in->last = in->first + m->len;
+    if (side->type) {
+        in->serial = &side->type->serial;
+        in->top = &side->top;
+    } else {
+        contig_set(contig, in);
+    }
+    if (in->max_blocks == 0 && (in->packed_place == MPII_GPUDT_PLACE__HOST ||
+                                in->user_place == MPII_GPUDT_PLACE__HOST))
+        in->max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
 }
 
 /* Whether a plan can be carried out on this device; if so, in gets the addresses it needs. */
@@ -241,5 +200,55 @@ static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *
   fn_fail:
     if (flag)
         MPII_Gpudt_flag_put(engine, flag);
+    goto fn_exit;
+}
+
+/* Make the plan and start it.
+ *   is_started  (OUT)  false if the device turns out to have no kernels after all */
+static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                      bool * is_started)
+{
+    struct MPII_Gpudt_plan plan;
+
+    MPII_Gpudt_plan_make(in, &plan);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        fprintf(stderr, "[%d] gpudt: %s [%lld, %lld) by %s, %.0f ns\n", MPIR_Process.rank,
+                m->unpack ? "unpack" : "pack", (long long) in->first, (long long) in->last,
+                MPII_Gpudt_plan_strategy_name(plan.strategy), plan.cost);
+    if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D || plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
+        *is_started = true;
+        return plan_copy(m, &plan);
+    }
+    return plan_kernel(m, &plan, is_started);
+}
+
+int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_ready, is_started = false;
+    struct contig contig;
+    struct MPII_Gpudt_plan_in in;
+
+    if (m->flag)
+        m->flag->word = NULL;
+    in_set(m, &contig, &in);
+    is_ready = kernels_are_ready(m, &in, &mpi_errno);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (is_ready && m->may_queue) {
+        mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (is_ready && !is_started) {
+        mpi_errno = plan_start(m, &in, &is_started);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (!is_started) {
+        mpi_errno = MPII_Gpudt_rows_launch(m);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }

@@ -8,8 +8,9 @@
 #ifndef GPUDT_LIMITS_H_INCLUDED
 #define GPUDT_LIMITS_H_INCLUDED
 
-/* Blocks of threads for each multiprocessor, at most, where a side is host memory: few are enough for the
- * bus, and more of them keep those of the other direction from it (64 MiB each way at once: 38 GB/s with 2, 27 with 8; one way 51 with any). */
+/* Blocks of threads for each multiprocessor, at most, where a side is host memory: few are enough
+ * for the bus, and more of them keep those of the other direction from it (64 MiB each way at once:
+ * 38 GB/s with 2, 27 with 8; one way 51 with any). */
 #define MPII_GPUDT_HOST_BLOCKS_PER_SM 2
 
 /* Blocks of a kernel that sets a flag at its end, at most, where somebody waits for it at once. Others

@@ -151,42 +151,46 @@ static bool is_small(const MPIR_Gpudt_op * op)
         (MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__BOX);
 }
 
-int MPII_Gpudt_route(MPIR_Gpudt_op * op)
+/* Choose the steps.
+ *   other_engine  (IN)  of the other side's memory, if that is not the lead's */
+static void steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *other_engine;
-    struct route r = {.op = op,.side = {&op->src, &op->dst},.area = MPII_GPUDT_AREA__DEVICE };
-    struct MPII_Gpudt_side *lead, *other;
+    MPIR_Gpudt_op *op = r->op;
+    struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
 
-    r.lead = MPII_Gpudt_lead(op) == &op->src ? 0 : 1;
-    r.other = 1 - r.lead;
-    lead = r.side[r.lead];
-    other = r.side[r.other];
-
-    mpi_errno = other_engine_find(op, other, &other_engine);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-    op->is_direct = false;
     if (!lead->type && !other->type && !(other_engine && MPIR_Gpudt_ptr_is_private(&other->ptr))) {
-        direct_set(&r, !other_engine && is_small(op) &&
+        direct_set(r, !other_engine && is_small(op) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, lead) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, other) ?
                    MPII_GPUDT_METHOD__KERNEL : MPII_GPUDT_METHOD__COPY);
     } else if (lead->is_mixed || other->is_mixed) {
         MPII_GPUDT_COUNT(fallbacks_mixed, 1);
-        route_mixed(&r);
+        route_mixed(r);
     } else {
         MPII_Gpudt_side_reach(op->engine, NULL, lead);
         if (MPII_Gpudt_side_reach(op->engine, other_engine, other) &&
-            !(other_engine && other->type)) {
-            route_reachable(&r);
-        } else if (other_engine) {
-            route_to_other_gpu(&r, other_engine);
-        } else {
-            route_to_host(&r);
-        }
+            !(other_engine && other->type))
+            route_reachable(r);
+        else if (other_engine)
+            route_to_other_gpu(r, other_engine);
+        else
+            route_to_host(r);
     }
+}
 
+int MPII_Gpudt_route(MPIR_Gpudt_op * op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *other_engine;
+    struct route r = {.op = op,.side = {&op->src, &op->dst},.area = MPII_GPUDT_AREA__DEVICE };
+
+    r.lead = MPII_Gpudt_lead(op) == &op->src ? 0 : 1;
+    r.other = 1 - r.lead;
+    mpi_errno = other_engine_find(op, r.side[r.other], &other_engine);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+    op->is_direct = false;
+    steps_choose(&r, other_engine);
     if (op->is_direct) {
         op->nchunks = 1;
         op->chunk_sz = op->n;

@@ -7,6 +7,7 @@ noinst_HEADERS +=                                  \
     src/mpi/datatype/gpu/type/gpudt_builder.h      \
     src/mpi/datatype/gpu/type/gpudt_canon.h        \
     src/mpi/datatype/gpu/type/gpudt_canon_emit.h   \
+    src/mpi/datatype/gpu/type/gpudt_canon_join.h   \
     src/mpi/datatype/gpu/type/gpudt_canon_list.h   \
     src/mpi/datatype/gpu/type/gpudt_canon_node.h   \
     src/mpi/datatype/gpu/type/gpudt_canon_stride.h \
@@ -25,6 +26,7 @@ mpi_core_sources +=                                   \
     src/mpi/datatype/gpu/type/gpudt_builder.c         \
     src/mpi/datatype/gpu/type/gpudt_canon.c           \
     src/mpi/datatype/gpu/type/gpudt_canon_emit.c      \
+    src/mpi/datatype/gpu/type/gpudt_canon_join.c      \
     src/mpi/datatype/gpu/type/gpudt_canon_list.c      \
     src/mpi/datatype/gpu/type/gpudt_canon_node.c      \
     src/mpi/datatype/gpu/type/gpudt_canon_stride.c    \

@@ -212,6 +212,34 @@ static int raw_struct_canon(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpud
     goto fn_exit;
 }
 
+/* A raw record that is not empty, over the tree of its child. */
+static int raw_apply(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_record *rec,
+                     struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    switch (rec->kind) {
+        case MPII_GPUDT_RAW_KIND__BLOCK:
+            return MPII_Gpudt_canon_block(c, rec->size, &tree->node);
+        case MPII_GPUDT_RAW_KIND__CONTIG:
+            return MPII_Gpudt_canon_vector(c, rec->count, rec->extent, tree);
+        case MPII_GPUDT_RAW_KIND__VECTOR:
+            mpi_errno = MPII_Gpudt_canon_vector(c, rec->blocklength, rec->extent, tree);
+            if (mpi_errno == MPI_SUCCESS)
+                mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->stride, tree);
+            return mpi_errno;
+        case MPII_GPUDT_RAW_KIND__BLKINDEXED:
+        case MPII_GPUDT_RAW_KIND__INDEXED:
+            return raw_list_canon(c, rec, tree);
+        case MPII_GPUDT_RAW_KIND__SUBARRAY:
+            return raw_subarray_canon(c, rec, tree);
+        default:
+            MPIR_Assert(rec->kind == MPII_GPUDT_RAW_KIND__STRUCT);
+            return raw_struct_canon(c, rec, tree);
+    }
+}
+
+/* The tree of a raw record, made when it is first met. */
 static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -223,35 +251,11 @@ static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_G
 
     tree->node = -1;
     tree->displ = 0;
-    if (rec->size > 0 && rec->child >= 0) {
-        mpi_errno = raw_canon(c, rec->child, tree);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-
     if (rec->size > 0) {
-        switch (rec->kind) {
-            case MPII_GPUDT_RAW_KIND__BLOCK:
-                mpi_errno = MPII_Gpudt_canon_block(c, rec->size, &tree->node);
-                break;
-            case MPII_GPUDT_RAW_KIND__CONTIG:
-                mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->extent, tree);
-                break;
-            case MPII_GPUDT_RAW_KIND__VECTOR:
-                mpi_errno = MPII_Gpudt_canon_vector(c, rec->blocklength, rec->extent, tree);
-                MPII_GPUDT_ERR_CHECK(mpi_errno);
-                mpi_errno = MPII_Gpudt_canon_vector(c, rec->count, rec->stride, tree);
-                break;
-            case MPII_GPUDT_RAW_KIND__BLKINDEXED:
-            case MPII_GPUDT_RAW_KIND__INDEXED:
-                mpi_errno = raw_list_canon(c, rec, tree);
-                break;
-            case MPII_GPUDT_RAW_KIND__SUBARRAY:
-                mpi_errno = raw_subarray_canon(c, rec, tree);
-                break;
-            default:
-                MPIR_Assert(rec->kind == MPII_GPUDT_RAW_KIND__STRUCT);
-                mpi_errno = raw_struct_canon(c, rec, tree);
-        }
+        if (rec->child >= 0)
+            mpi_errno = raw_canon(c, rec->child, tree);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = raw_apply(c, rec, tree);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     c->trees[raw_record] = *tree;
@@ -262,46 +266,51 @@ static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_G
     goto fn_exit;
 }
 
+/* `count` times the root, as a stride. The type is not empty, and not one block without a gap. */
+static void root_repeat(const struct MPII_Gpudt_serial *serial, int64_t count,
+                        struct MPII_Gpudt_record *rec)
+{
+    const struct MPII_Gpudt_record *root = &serial->records[0];
+    int64_t span;
+
+    rec->kind = MPII_GPUDT_KIND__VECTOR;
+    if (root->kind == MPII_GPUDT_KIND__VECTOR &&
+        !__builtin_mul_overflow(root->count, root->stride, &span) && span == serial->extent) {
+        rec->count = count * root->count;
+        rec->stride = root->stride;
+        rec->child = root->child;
+        rec->child_size = root->child_size;
+    } else {
+        rec->count = count;
+        rec->stride = serial->extent;
+        rec->child = 0;
+        rec->child_size = root->size;
+    }
+    rec->elements = rec->child_size / serial->block_gcd;
+}
+
 int MPII_Gpudt_canon_count(const struct MPII_Gpudt_serial *serial, int64_t count,
                            struct MPII_Gpudt_record *top)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_record *root = &serial->records[0];
-    struct MPII_Gpudt_record rec = { 0 };
-    int64_t reach, span;
+    struct MPII_Gpudt_record rec = {.kind = MPII_GPUDT_KIND__BLOCK,.child = -1,.count = 1 };
+    int64_t reach;
 
     if (count == 1) {
         *top = *root;
         goto fn_exit;
     }
 
-    rec.kind = MPII_GPUDT_KIND__BLOCK;
-    rec.child = -1;
-    rec.count = 1;
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count, serial->size, &rec.size), mpi_errno);
-    if (rec.size > 0)
+    if (rec.size > 0) {
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count - 1, serial->extent, &reach),
                                 mpi_errno);
-
-    if (rec.size > 0 &&
-        !(root->kind == MPII_GPUDT_KIND__BLOCK && root->size == serial->extent)) {
-        rec.kind = MPII_GPUDT_KIND__VECTOR;
-        if (root->kind == MPII_GPUDT_KIND__VECTOR &&
-            !__builtin_mul_overflow(root->count, root->stride, &span) && span == serial->extent) {
-            rec.count = count * root->count;
-            rec.stride = root->stride;
-            rec.child = root->child;
-            rec.child_size = root->child_size;
-        } else {
-            rec.count = count;
-            rec.stride = serial->extent;
-            rec.child = 0;
-            rec.child_size = root->size;
-        }
-        rec.elements = rec.child_size / serial->block_gcd;
-    } else if (rec.size > 0) {
-        /* one block, and its common divisor is its own size now or before */
-        rec.elements = rec.size / serial->block_gcd;
+        if (root->kind == MPII_GPUDT_KIND__BLOCK && root->size == serial->extent)
+            /* one block, and its common divisor is its own size now or before */
+            rec.elements = rec.size / serial->block_gcd;
+        else
+            root_repeat(serial, count, &rec);
     }
     *top = rec;
 

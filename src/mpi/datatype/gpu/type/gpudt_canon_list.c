@@ -8,20 +8,14 @@
  *
  * A list may have tens of millions of entries, so that a pass costs more than all the rest: each
  * rule stops at the first entry that speaks against it, entries are dropped, joined and measured in
- * one pass, and arrays are rewritten in place. Only joining blocks of one length, or cutting entries
+ * one pass (gpudt_canon_join.c), and arrays are rewritten in place. Only joining blocks of one length, or cutting entries
  * in equal blocks, makes a new array; the result is never larger than 16 bytes an entry. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_list.h"
+#include "gpudt_canon_join.h"
 #include "gpudt_canon_stride.h"
 #include "gpudt_error.h"
-#include "gpudt_gcd.h"
-
-/* What is known of a list after its entries have been joined. */
-struct list_shape {
-    int64_t total;              /* children in all entries */
-    int64_t divisor;            /* greatest common divisor of the lengths */
-};
 
 static bool list_all_single(const struct MPII_Gpudt_list *list)
 {
@@ -63,109 +57,10 @@ static void list_open_child(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpud
     list->child = child->child;
 }
 
-/* Rules: empty entries go, entries that continue each other are one. Lengths vary. */
-static int list_join(struct MPII_Gpudt_list *list, struct list_shape *shape)
-{
-    int mpi_errno = MPI_SUCCESS;
-    int64_t *prefix = list->prefix, *displ = list->displ;
-    int64_t begin = prefix[0], end = 0, span, divisor = 0;
-    int64_t m = 0;
-    bool overflow = false;
-
-    prefix[0] = 0;
-    for (int64_t i = 0; i < list->n; i++) {
-        int64_t len = prefix[i + 1] - begin;
-
-        begin = prefix[i + 1];
-        if (len == 0)
-            continue;
-        overflow |= __builtin_mul_overflow(len, list->extent, &span);
-        if (m > 0 && displ[i] == end) {
-            prefix[m] += len;
-            overflow |= __builtin_add_overflow(end, span, &end);
-        } else {
-            overflow |= __builtin_add_overflow(displ[i], span, &end);
-            displ[m] = displ[i];
-            prefix[m + 1] = prefix[m] + len;
-            m++;
-        }
-    }
-    MPII_GPUDT_ERR_OVERFLOW(overflow, mpi_errno);
-
-    for (int64_t i = 0; i < m && divisor != 1; i++) {
-        int64_t len = prefix[i + 1] - prefix[i];
-
-        if (len != divisor)
-            divisor = MPII_Gpudt_gcd(len, divisor);
-    }
-    list->n = m;
-    shape->total = prefix[m];
-    shape->divisor = divisor;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Rule: entries that continue each other are one. All have one length, which is kept if joining
- * would not make the list smaller; otherwise the list gets new arrays and lengths of its own. */
-static int list_join_equal(struct MPII_Gpudt_list *list, struct list_shape *shape)
-{
-    int mpi_errno = MPI_SUCCESS;
-    const int64_t *displ = list->displ;
-    int64_t n = list->n, step, end, runs = 1, first = 0, divisor = 0, m = 0;
-    int64_t *area;
-    bool overflow;
-
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(list->len, list->extent, &step), mpi_errno);
-    shape->total = n * list->len;
-    shape->divisor = list->len;
-
-    overflow = __builtin_add_overflow(displ[0], step, &end);
-    for (int64_t i = 1; i < n; i++) {
-        if (displ[i] != end) {
-            if (divisor != 1 && i - first != divisor)
-                divisor = MPII_Gpudt_gcd(i - first, divisor);
-            first = i;
-            runs++;
-        }
-        overflow |= __builtin_add_overflow(displ[i], step, &end);
-    }
-    MPII_GPUDT_ERR_OVERFLOW(overflow, mpi_errno);
-    if (n - first != divisor)
-        divisor = MPII_Gpudt_gcd(n - first, divisor);
-    if (divisor == 1 && n <= 2 * runs)
-        goto fn_exit;
-
-    area = MPL_malloc((2 * runs + 1) * sizeof(int64_t), MPL_MEM_DATATYPE);
-    MPII_GPUDT_ERR_NOMEM(area == NULL, mpi_errno, "joined list of a datatype");
-    area[0] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (i == 0 || displ[i] != displ[i - 1] + step) {
-            area[runs + 1 + m] = displ[i];
-            area[m + 1] = area[m];
-            m++;
-        }
-        area[m] += list->len;
-    }
-    MPL_free(list->owned);
-    list->owned = area;
-    list->prefix = area;
-    list->displ = area + runs + 1;
-    list->n = runs;
-    shape->divisor = divisor * list->len;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Rule: entries are cut in blocks of their common divisor if the displacements of all blocks need
  * no more room than the entries did. Then the list is one of equal blocks. */
 static int list_cut_equal(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
-                          const struct list_shape *shape, struct MPII_Gpudt_tree *block)
+                          const struct MPII_Gpudt_list_shape *shape, struct MPII_Gpudt_tree *block)
 {
     int mpi_errno = MPI_SUCCESS;
     int64_t n = shape->total / shape->divisor, m = 0, step;
@@ -256,7 +151,7 @@ static int list_find_strides(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_lis
 
 /* Rule: runs of bytes are counted in their greatest common divisor. */
 static int list_count_in_divisor(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
-                                 const struct list_shape *shape)
+                                 const struct MPII_Gpudt_list_shape *shape)
 {
     int mpi_errno = MPI_SUCCESS;
     int64_t divisor = shape->divisor;
@@ -354,12 +249,46 @@ static int list_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
     goto fn_exit;
 }
 
+/* A tree of joined entries. */
+static int joined_canon(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
+                        const struct MPII_Gpudt_list_shape *shape, struct MPII_Gpudt_tree *tree)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_tree block;
+
+    if (list->n == 1) {
+        tree->node = list->child;
+        mpi_errno = MPII_Gpudt_canon_vector(c, shape->total, list->extent, tree);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        tree->displ = list->displ[0];
+        goto fn_exit;
+    }
+
+    if (shape->total / shape->divisor <= 2 * list->n) {
+        mpi_errno = list_cut_equal(c, list, shape, &block);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = list_find_strides(c, list, tree);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        if (tree->node >= 0)
+            goto fn_exit;
+    } else {
+        mpi_errno = list_count_in_divisor(c, list, shape);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = list_make(c, list, tree);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_canon_list(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
                           struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct list_shape shape;
-    struct MPII_Gpudt_tree block;
+    struct MPII_Gpudt_list_shape shape;
 
     tree->node = -1;
     tree->displ = 0;
@@ -368,34 +297,14 @@ int MPII_Gpudt_canon_list(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *
 
     list_open_child(c, list);
     if (list->prefix)
-        mpi_errno = list_join(list, &shape);
+        mpi_errno = MPII_Gpudt_list_join(list, &shape);
     else
-        mpi_errno = list_join_equal(list, &shape);
+        mpi_errno = MPII_Gpudt_list_join_equal(list, &shape);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (list->n == 0)
-        goto fn_exit;
-
-    if (list->n == 1) {
-        tree->node = list->child;
-        mpi_errno = MPII_Gpudt_canon_vector(c, shape.total, list->extent, tree);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        tree->displ = list->displ[0];
-        goto fn_exit;
-    }
-
-    if (shape.total / shape.divisor <= 2 * list->n) {
-        mpi_errno = list_cut_equal(c, list, &shape, &block);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        mpi_errno = list_find_strides(c, list, tree);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        if (tree->node >= 0)
-            goto fn_exit;
-    } else {
-        mpi_errno = list_count_in_divisor(c, list, &shape);
+    if (list->n > 0) {
+        mpi_errno = joined_canon(c, list, &shape, tree);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = list_make(c, list, tree);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPL_free(list->owned);

@@ -17,7 +17,7 @@ static int contig_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
                          int *record);
 static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
                          int *record);
-static int contents_create(struct MPII_Gpudt_builder *b, MPIR_Datatype * dtp, int *record);
+static int contents_create(struct MPII_Gpudt_builder *b, const MPIR_Datatype * dtp, int *record);
 
 int MPII_Gpudt_serialize(MPI_Datatype datatype, struct MPII_Gpudt_raw *raw)
 {
@@ -58,30 +58,48 @@ void MPII_Gpudt_raw_free(struct MPII_Gpudt_raw *raw)
     raw->lookaside_sz = 0;
 }
 
+/* A type with contents, in the form that constructors take. */
+static void contents_read(const MPIR_Datatype * dtp, struct MPII_Gpudt_contents *c)
+{
+    int *ints;
+    MPI_Aint *aints, *counts;
+    MPI_Datatype *types;
+
+    MPIR_Datatype_access_contents(dtp->contents, &ints, &aints, &counts, &types);
+    c->combiner = dtp->contents->combiner;
+    c->large = dtp->contents->nr_counts > 0;
+    c->ints = ints;
+    c->aints = aints;
+    c->counts = counts;
+    c->types = types;
+}
+
+/* The type below layers that only rename a type or change its extent: those have no record.
+ *   dtp  (OUT)  its object; not set if it is predefined */
+static MPI_Datatype type_peel(MPI_Datatype datatype, MPIR_Datatype ** dtp)
+{
+    struct MPII_Gpudt_contents c;
+
+    while (!MPIR_DATATYPE_IS_PREDEFINED(datatype)) {
+        MPIR_Datatype_get_ptr(datatype, *dtp);
+        MPIR_Assert(*dtp != NULL);
+        if ((*dtp)->contents == NULL ||
+            ((*dtp)->contents->combiner != MPI_COMBINER_DUP &&
+             (*dtp)->contents->combiner != MPI_COMBINER_RESIZED))
+            break;
+        contents_read(*dtp, &c);
+        datatype = c.types[0];
+    }
+    return datatype;
+}
+
 /* For MPII_Gpudt_builder.type_fn. */
 static int type_serialize(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int *record)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Datatype *dtp = NULL;
 
-    /* Layers that only rename a type or change its extent have no record. */
-    while (!MPIR_DATATYPE_IS_PREDEFINED(datatype)) {
-        struct MPII_Gpudt_contents c;
-        int *ints;
-        MPI_Aint *aints, *counts;
-        MPI_Datatype *types;
-
-        MPIR_Datatype_get_ptr(datatype, dtp);
-        MPIR_Assert(dtp != NULL);
-        if (dtp->contents == NULL)
-            break;
-        c.combiner = dtp->contents->combiner;
-        if (c.combiner != MPI_COMBINER_DUP && c.combiner != MPI_COMBINER_RESIZED)
-            break;
-        MPIR_Datatype_access_contents(dtp->contents, &ints, &aints, &counts, &types);
-        datatype = types[0];
-    }
-
+    datatype = type_peel(datatype, &dtp);
     *record = MPII_Gpudt_memo_find(b, datatype);
     if (*record >= 0)
         goto fn_exit;
@@ -110,66 +128,42 @@ static int type_serialize(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, i
 }
 
 /* Dispatch on the constructor. The _INTEGER forms are what Fortran 77's functions made. */
-static int contents_create(struct MPII_Gpudt_builder *b, MPIR_Datatype * dtp, int *record)
+static int contents_create(struct MPII_Gpudt_builder *b, const MPIR_Datatype * dtp, int *record)
 {
-    int mpi_errno = MPI_SUCCESS;
-    int *ints;
-    MPI_Aint *aints, *counts;
-    MPI_Datatype *types;
     struct MPII_Gpudt_contents c;
 
-    MPIR_Datatype_access_contents(dtp->contents, &ints, &aints, &counts, &types);
-    c.combiner = dtp->contents->combiner;
-    c.large = dtp->contents->nr_counts > 0;
-    c.ints = ints;
-    c.aints = aints;
-    c.counts = counts;
-    c.types = types;
-
+    contents_read(dtp, &c);
     switch (c.combiner) {
         case MPI_COMBINER_F90_REAL:
         case MPI_COMBINER_F90_COMPLEX:
         case MPI_COMBINER_F90_INTEGER:
             /* these have no member types in their contents */
-            mpi_errno = MPII_Gpudt_raw_block(b->raw, dtp->size, record);
-            break;
+            return MPII_Gpudt_raw_block(b->raw, dtp->size, record);
         case MPI_COMBINER_CONTIGUOUS:
-            mpi_errno = contig_create(b, &c, record);
-            break;
+            return contig_create(b, &c, record);
         case MPI_COMBINER_VECTOR:
         case MPI_COMBINER_HVECTOR:
         case MPI_COMBINER_HVECTOR_INTEGER:
-            mpi_errno = vector_create(b, &c, record);
-            break;
+            return vector_create(b, &c, record);
         case MPI_COMBINER_INDEXED_BLOCK:
         case MPI_COMBINER_HINDEXED_BLOCK:
-            mpi_errno = MPII_Gpudt_raw_blkindexed(b, &c, record);
-            break;
+            return MPII_Gpudt_raw_blkindexed(b, &c, record);
         case MPI_COMBINER_INDEXED:
         case MPI_COMBINER_HINDEXED:
         case MPI_COMBINER_HINDEXED_INTEGER:
-            mpi_errno = MPII_Gpudt_raw_indexed(b, &c, record);
-            break;
+            return MPII_Gpudt_raw_indexed(b, &c, record);
         case MPI_COMBINER_STRUCT:
         case MPI_COMBINER_STRUCT_INTEGER:
-            mpi_errno = MPII_Gpudt_raw_struct(b, &c, record);
-            break;
+            return MPII_Gpudt_raw_struct(b, &c, record);
         case MPI_COMBINER_SUBARRAY:
-            mpi_errno = MPII_Gpudt_raw_subarray(b, &c, record);
-            break;
+            return MPII_Gpudt_raw_subarray(b, &c, record);
         case MPI_COMBINER_DARRAY:
-            mpi_errno = MPII_Gpudt_raw_darray(b, &c, record);
-            break;
+            return MPII_Gpudt_raw_darray(b, &c, record);
         default:
-            MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_TYPE, "**gpudt_combiner",
-                                 "**gpudt_combiner %d", c.combiner);
+            return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                        MPI_ERR_TYPE, "**gpudt_combiner", "**gpudt_combiner %d",
+                                        c.combiner);
     }
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 static int contig_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,

@@ -109,6 +109,102 @@ static int dim_distribute(int64_t gsize, int distrib, int darg, int psize, int c
     goto fn_exit;
 }
 
+/* The records of one dimension; -1: it does not need that one. */
+struct dim_records {
+    int both;                   /* STRUCT of the other two */
+    int blocks;                 /* VECTOR */
+    int rest;                   /* CONTIG */
+    int64_t lookaside;          /* lists of the STRUCT */
+};
+
+/* Append the records of a dimension, with nothing in them. */
+static int dim_append(struct MPII_Gpudt_raw *raw, const struct dim *dim, struct dim_records *recs)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    recs->both = recs->blocks = recs->rest = -1;
+    if (dim->nblocks > 0 && dim->rest > 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__STRUCT, &recs->both);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = MPII_Gpudt_raw_new_lists(raw, 3 * 2 + 1 + 1, &recs->lookaside);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (dim->nblocks > 0 || dim->rest == 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__VECTOR, &recs->blocks);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (dim->rest > 0) {
+        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__CONTIG, &recs->rest);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Fill in the VECTOR and the CONTIG.
+ *   child  (IN)   record of the next dimension
+ *   step   (OUT)  bytes from one block to the next, if there is a next one */
+static int dim_fill(struct MPII_Gpudt_raw *raw, const struct dim *dim,
+                    const struct dim_records *recs, int child, int64_t * step)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_raw_record *rec;
+
+    /* a stride is used only if there is a second block, or a short one after the last */
+    *step = 0;
+    if (dim->nblocks > 1 || recs->both >= 0)
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dim->period, dim->stride, step), mpi_errno);
+    if (recs->blocks >= 0) {
+        rec = MPII_Gpudt_raw_at(raw, recs->blocks);
+        rec->count = dim->nblocks;
+        rec->blocklength = dim->block;
+        rec->stride = *step;
+        rec->extent = dim->stride;
+        /* nblocks * block <= gsize */
+        mpi_errno = MPII_Gpudt_raw_set_child(raw, recs->blocks, child, dim->nblocks * dim->block);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (recs->rest >= 0) {
+        rec = MPII_Gpudt_raw_at(raw, recs->rest);
+        rec->count = dim->rest;
+        rec->extent = dim->stride;
+        mpi_errno = MPII_Gpudt_raw_set_child(raw, recs->rest, child, dim->rest);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Fill in the STRUCT of the other two: blocks at 0, the rest at displ. */
+static void dim_join(struct MPII_Gpudt_raw *raw, const struct dim_records *recs, int64_t displ)
+{
+    struct MPII_Gpudt_raw_record *rec = MPII_Gpudt_raw_at(raw, recs->both);
+    const struct MPII_Gpudt_raw_record *blocks = MPII_Gpudt_raw_at(raw, recs->blocks);
+    const struct MPII_Gpudt_raw_record *rest = MPII_Gpudt_raw_at(raw, recs->rest);
+    int64_t *list = MPII_Gpudt_raw_lists(raw, recs->lookaside);
+    int32_t *members = (int32_t *) (void *) (list + 7);
+
+    rec->count = 2;
+    rec->lookaside = recs->lookaside;
+    rec->size = blocks->size + rest->size;
+    rec->elements = MPII_Gpudt_raw_elements(blocks) + MPII_Gpudt_raw_elements(rest);
+    list[0] = 0;
+    list[1] = blocks->size;
+    list[2] = rec->size;
+    list[3] = 0;
+    list[4] = displ;
+    list[5] = 0;
+    list[6] = 0;
+    members[0] = recs->blocks;
+    members[1] = recs->rest;
+}
+
 /* Append the records of a dimension and of all faster ones:
  *
  *     VECTOR  -----------------> next dimension     blocks only
@@ -118,74 +214,26 @@ static int dim_create(struct MPII_Gpudt_builder *b, const struct dim *dims, int 
                       MPI_Datatype oldtype, int *record)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct dim *dim = dims;
-    int blocks = -1, rest = -1, child;
-    int64_t lookaside = 0, step = 0, displ = 0;
-    struct MPII_Gpudt_raw *raw = b->raw;
+    struct dim_records recs;
+    int64_t step, displ;
+    int child;
 
     if (ndims == 0) {
         mpi_errno = MPII_Gpudt_raw_type(b, oldtype, record);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-
-    if (dim->nblocks > 0 && dim->rest > 0) {
-        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__STRUCT, record);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        mpi_errno = MPII_Gpudt_raw_new_lists(raw, 3 * 2 + 1 + 1, &lookaside);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-    if (dim->nblocks > 0 || dim->rest == 0) {
-        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__VECTOR, &blocks);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-    if (dim->rest > 0) {
-        mpi_errno = MPII_Gpudt_raw_new_record(raw, MPII_GPUDT_RAW_KIND__CONTIG, &rest);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
+    mpi_errno = dim_append(b->raw, dims, &recs);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = dim_create(b, dims + 1, ndims - 1, oldtype, &child);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-    /* a stride is used only if there is a second block, or a short one after the last */
-    if (dim->nblocks > 1 || (blocks >= 0 && rest >= 0))
-        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dim->period, dim->stride, &step),
-                                mpi_errno);
-    if (blocks >= 0) {
-        raw->records[blocks].count = dim->nblocks;
-        raw->records[blocks].blocklength = dim->block;
-        raw->records[blocks].stride = step;
-        raw->records[blocks].extent = dim->stride;
-        /* nblocks * block <= gsize */
-        mpi_errno = MPII_Gpudt_raw_set_child(raw, blocks, child, dim->nblocks * dim->block);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-    if (rest >= 0) {
-        raw->records[rest].count = dim->rest;
-        raw->records[rest].extent = dim->stride;
-        mpi_errno = MPII_Gpudt_raw_set_child(raw, rest, child, dim->rest);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
-    if (blocks < 0 || rest < 0) {
-        *record = blocks < 0 ? rest : blocks;
-    } else {
-        struct MPII_Gpudt_raw_record *rec = MPII_Gpudt_raw_at(raw, *record);
-        int64_t *list = MPII_Gpudt_raw_lists(raw, lookaside);
-
-        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dim->nblocks, step, &displ), mpi_errno);
-        rec->count = 2;
-        rec->lookaside = lookaside;
-        rec->size = raw->records[blocks].size + raw->records[rest].size;
-        rec->elements = MPII_Gpudt_raw_elements(&raw->records[blocks]) +
-            MPII_Gpudt_raw_elements(&raw->records[rest]);
-        list[0] = 0;
-        list[1] = raw->records[blocks].size;
-        list[2] = rec->size;
-        list[3] = 0;
-        list[4] = displ;
-        list[5] = 0;
-        list[6] = 0;
-        ((int32_t *) (void *) (list + 7))[0] = blocks;
-        ((int32_t *) (void *) (list + 7))[1] = rest;
+    mpi_errno = dim_fill(b->raw, dims, &recs, child, &step);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *record = recs.blocks >= 0 ? recs.blocks : recs.rest;
+    if (recs.both >= 0) {
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dims->nblocks, step, &displ), mpi_errno);
+        dim_join(b->raw, &recs, displ);
+        *record = recs.both;
     }
 
   fn_exit:
@@ -208,8 +256,10 @@ static int grid_coord(int size, int rank, const int *psizes, int i)
     return coord;
 }
 
-int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
-                          int *record)
+/* What this process owns of each dimension.
+ *   dims   (OUT)  slowest first, whatever the array's order
+ *   displ  (OUT)  bytes from the array's beginning to the first element owned */
+static int dims_fill(const struct MPII_Gpudt_contents *c, struct dim *dims, int64_t * displ)
 {
     int mpi_errno = MPI_SUCCESS;
     int ndims = c->ints[2];
@@ -217,21 +267,13 @@ int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_
     const int *dargs = distribs + ndims;
     const int *psizes = dargs + ndims;
     int order = psizes[ndims];
-    int child;
-    int64_t lookaside, stride, displ = 0;
+    int64_t stride, sum = 0;
     struct MPII_Gpudt_numbers gsizes = { NULL, NULL };
-    struct dim *dims = NULL;
 
     if (c->large)
         gsizes.aints = c->counts;
     else
         gsizes.ints = c->ints + 3;
-
-    /* each dimension is a level */
-    MPIR_ERR_CHKANDJUMP1(ndims > MPII_GPUDT_MAX_NESTING - b->nesting, mpi_errno, MPI_ERR_TYPE,
-                         "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
-    dims = MPL_malloc(ndims * sizeof(struct dim), MPL_MEM_DATATYPE);
-    MPII_GPUDT_ERR_NOMEM(dims == NULL, mpi_errno, "dimensions of a darray");
 
     /* from the fastest dimension to the slowest, since strides multiply up */
     MPIR_Datatype_get_extent_macro(c->types[0], stride);
@@ -245,17 +287,42 @@ int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         dims[i].stride = stride;
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(dims[i].start, stride, &move), mpi_errno);
-        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(displ, move, &displ), mpi_errno);
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(sum, move, &sum), mpi_errno);
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(stride, gsize, &stride) && i > 0, mpi_errno);
     }
+    *displ = sum;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_raw_darray(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
+                          int *record)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int ndims = c->ints[2], child;
+    int64_t lookaside, displ;
+    struct MPII_Gpudt_raw_record *rec;
+    struct dim *dims = NULL;
+
+    /* each dimension is a level */
+    MPIR_ERR_CHKANDJUMP1(ndims > MPII_GPUDT_MAX_NESTING - b->nesting, mpi_errno, MPI_ERR_TYPE,
+                         "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
+    dims = MPL_malloc(ndims * sizeof(struct dim), MPL_MEM_DATATYPE);
+    MPII_GPUDT_ERR_NOMEM(dims == NULL, mpi_errno, "dimensions of a darray");
+    mpi_errno = dims_fill(c, dims, &displ);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__BLKINDEXED, record);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_raw_new_lists(b->raw, 1, &lookaside);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_raw_at(b->raw, *record)->count = 1;
-    MPII_Gpudt_raw_at(b->raw, *record)->blocklength = 1;
-    MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
+    rec = MPII_Gpudt_raw_at(b->raw, *record);
+    rec->count = 1;
+    rec->blocklength = 1;
+    rec->lookaside = lookaside;
     MPII_Gpudt_raw_lists(b->raw, lookaside)[0] = displ;
     b->nesting += ndims;
     mpi_errno = dim_create(b, dims, ndims, c->types[0], &child);

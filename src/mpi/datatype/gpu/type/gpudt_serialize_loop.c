@@ -28,6 +28,52 @@ int MPII_Gpudt_raw_dataloop(struct MPII_Gpudt_builder *b, const MPIR_Datatype * 
     goto fn_exit;
 }
 
+/* Append the list of a block-indexed loop. */
+static int blkindexed_set(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_raw_record *rec,
+                          const MPII_Dataloop * loop)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t *list;
+
+    rec->blocklength = loop->loop_params.bi_t.blocksize;
+    mpi_errno = MPII_Gpudt_raw_new_lists(raw, rec->count, &rec->lookaside);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    list = MPII_Gpudt_raw_lists(raw, rec->lookaside);
+    for (int64_t i = 0; i < rec->count; i++)
+        list[i] = loop->loop_params.bi_t.offset_array[i];
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Append the lists of an indexed loop. */
+static int indexed_set(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_raw_record *rec,
+                       const MPII_Dataloop * loop)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const int64_t n = rec->count;
+    int64_t *prefix, *displ;
+
+    mpi_errno = MPII_Gpudt_raw_new_lists(raw, 2 * n + 1, &rec->lookaside);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    prefix = MPII_Gpudt_raw_lists(raw, rec->lookaside);
+    displ = prefix + n + 1;
+    prefix[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        MPI_Aint len = loop->loop_params.i_t.blocksize_array[i];
+
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(prefix[i], len, &prefix[i + 1]), mpi_errno);
+        displ[i] = loop->loop_params.i_t.offset_array[i];
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Set kind, count and so on, and write the lists. Struct loops are never made by this MPICH.
  *   nchildren  (OUT)  children in the whole loop */
 static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop * loop,
@@ -35,52 +81,36 @@ static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop 
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_raw_record *rec = MPII_Gpudt_raw_at(raw, record);
-    int64_t n = loop->loop_params.count;
-    int64_t lookaside = 0, blocklength = 1;
-    int64_t *list;
 
-    rec->count = n;
+    rec->count = loop->loop_params.count;
     switch (loop->kind & MPII_DATALOOP_KIND_MASK) {
         case MPII_DATALOOP_KIND_CONTIG:
             rec->kind = MPII_GPUDT_RAW_KIND__CONTIG;
             break;
         case MPII_DATALOOP_KIND_VECTOR:
             rec->kind = MPII_GPUDT_RAW_KIND__VECTOR;
-            blocklength = rec->blocklength = loop->loop_params.v_t.blocksize;
+            rec->blocklength = loop->loop_params.v_t.blocksize;
             rec->stride = loop->loop_params.v_t.stride;
             break;
         case MPII_DATALOOP_KIND_BLOCKINDEXED:
             rec->kind = MPII_GPUDT_RAW_KIND__BLKINDEXED;
-            blocklength = rec->blocklength = loop->loop_params.bi_t.blocksize;
-            mpi_errno = MPII_Gpudt_raw_new_lists(raw, n, &lookaside);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-            list = MPII_Gpudt_raw_lists(raw, lookaside);
-            for (int64_t i = 0; i < n; i++)
-                list[i] = loop->loop_params.bi_t.offset_array[i];
+            mpi_errno = blkindexed_set(raw, rec, loop);
             break;
         case MPII_DATALOOP_KIND_INDEXED:
             rec->kind = MPII_GPUDT_RAW_KIND__INDEXED;
-            mpi_errno = MPII_Gpudt_raw_new_lists(raw, 2 * n + 1, &lookaside);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-            list = MPII_Gpudt_raw_lists(raw, lookaside);
-            list[0] = 0;
-            for (int64_t i = 0; i < n; i++) {
-                MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(list[i],
-                                                               loop->loop_params.i_t.
-                                                               blocksize_array[i],
-                                                               &list[i + 1]), mpi_errno);
-                list[n + 1 + i] = loop->loop_params.i_t.offset_array[i];
-            }
+            mpi_errno = indexed_set(raw, rec, loop);
             break;
         default:
             MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_TYPE, "**gpudt_dataloop",
                                  "**gpudt_dataloop %d", loop->kind);
     }
-    rec->lookaside = lookaside;
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *nchildren = rec->count;
     if (rec->kind == MPII_GPUDT_RAW_KIND__INDEXED)
-        *nchildren = MPII_Gpudt_raw_lists(raw, lookaside)[n];
-    else
-        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(n, blocklength, nchildren), mpi_errno);
+        *nchildren = MPII_Gpudt_raw_lists(raw, rec->lookaside)[rec->count];
+    else if (rec->kind != MPII_GPUDT_RAW_KIND__CONTIG)
+        MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(rec->count, rec->blocklength, nchildren),
+                                mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* See gpudt_flight.h. Must not know what was launched. */
+
+#include "mpiimpl.h"
+#include "gpudt_flight.h"
+#include "gpudt_limits.h"
+
+/* Whether the launch that a flag was for is done. A flag that is used again has greater values. */
+static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
+{
+    return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
+}
+
+bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
+{
+    int64_t ahead = 0;
+
+    for (int i = 0; i < f->n;) {
+        if (flag_is_past(&f->flight[i].flag)) {
+            f->flight[i] = f->flight[--f->n];
+        } else {
+            ahead += f->flight[i].bytes;
+            i++;
+        }
+    }
+    return f->n == 0 || (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
+}
+
+void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,
+                           int64_t bytes)
+{
+    /* If there are too many, one of them is forgotten: batches then go out sooner */
+    int i = f->n < MPII_GPUDT_MAX_FLIGHTS ? f->n++ : MPII_GPUDT_MAX_FLIGHTS - 1;
+
+    f->flight[i].flag = *flag;
+    f->flight[i].bytes = bytes;
+}
