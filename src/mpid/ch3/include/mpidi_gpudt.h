@@ -67,7 +67,7 @@ void MPIDI_Gpudt_self_copy(MPIR_Request * sreq, const void *sbuf, MPI_Aint scoun
                            MPI_Datatype sdt, MPIR_Request * rreq, void *rbuf, MPI_Aint rcount,
                            MPI_Datatype rdt, intptr_t * sz);
 
-/* ---- receiving (ch3u_gpudt_recv.c) ---- */
+/* ---- receiving (ch3u_gpudt_eager.c, ch3u_gpudt_recv.c) ---- */
 
 /* What MPIDI_CH3U_Receive_data_found does, if the request's buffer is on a GPU.
  *   rreq, data, buflen, complete         as there

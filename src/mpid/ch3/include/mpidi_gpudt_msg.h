@@ -135,6 +135,15 @@ void MPIDI_Gpudt_part_move(struct MPIDI_Gpudt_part *part, bool is_pack);
  * message. */
 struct MPIDI_Gpudt_part *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg);
 
+/* A part that is not in use; there is one. */
+struct MPIDI_Gpudt_part *MPIDI_Gpudt_part_find(struct MPIDI_Gpudt_msg *msg);
+
+/* A part's data has come: unpack it, unless nobody wants it any more. */
+void MPIDI_Gpudt_part_unpack(struct MPIDI_Gpudt_part *part);
+
+/* Give back the chunks whose data has got to the user's buffer. */
+void MPIDI_Gpudt_moved_clear(struct MPIDI_Gpudt_msg *msg);
+
 /* Get a chunk for a part from the pool. Messages of one share get memory in the order in which
  * they asked for it. Memory that is not from the pool is slow, and is the way out only where the
  * pool has nothing in use, or where nothing has been given back for a second.
@@ -170,6 +179,9 @@ int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz);
  * with it. A failure is noted in the message.
  *   pkt  (IN)  within a MPIDI_CH3_Pkt_t */
 void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz);
+
+/* Bytes that a receive has room for; less than the message has is an error in its status. */
+int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq);
 
 /* Send the packet that a receive is matched with.
  *   type     (IN)  of the packet

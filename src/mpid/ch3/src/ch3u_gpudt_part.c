@@ -110,6 +110,30 @@ struct MPIDI_Gpudt_part *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg)
     return first && part_is_moved(first) ? first : NULL;
 }
 
+struct MPIDI_Gpudt_part *MPIDI_Gpudt_part_find(struct MPIDI_Gpudt_msg *msg)
+{
+    int i = 0;
+
+    while (msg->part[i].state != MPIDI_GPUDT_PART__IDLE)
+        i++;
+    return &msg->part[i];
+}
+
+void MPIDI_Gpudt_part_unpack(struct MPIDI_Gpudt_part *part)
+{
+    if (part->msg->mpi_errno)
+        part->len = 0;
+    MPIDI_Gpudt_part_move(part, false);
+}
+
+void MPIDI_Gpudt_moved_clear(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_part *part;
+
+    while ((part = MPIDI_Gpudt_msg_moved(msg)) != NULL)
+        MPIDI_Gpudt_part_clear(part);
+}
+
 /* ---- memory ---- */
 
 /* Bytes of the pool that a share may hold. Receives leave a quarter, because what they grant to

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The receiver's side of messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
+/* The receiver's side of long messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -32,11 +32,8 @@ cvars:
 
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg);
 static int data_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
-static void eager_advance(struct MPIDI_Gpudt_msg *msg);
-static int eager_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
 
-/* Bytes that the receive has room for; less than the message has is an error in the status. */
-static int64_t room_check(MPIR_Request * rreq)
+int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq)
 {
     MPI_Aint dt_sz;
     int64_t room;
@@ -54,35 +51,6 @@ static int64_t room_check(MPIR_Request * rreq)
     MPIR_STATUS_SET_COUNT(rreq->status, room);
     return room;
 }
-
-/* A part that is not in use; there is one. */
-static struct MPIDI_Gpudt_part *part_find(struct MPIDI_Gpudt_msg *msg)
-{
-    int i = 0;
-
-    while (msg->part[i].state != MPIDI_GPUDT_PART__IDLE)
-        i++;
-    return &msg->part[i];
-}
-
-/* A part's data is there: unpack it, unless nobody wants it any more. */
-static void part_unpack(struct MPIDI_Gpudt_part *part)
-{
-    if (part->msg->mpi_errno)
-        part->len = 0;
-    MPIDI_Gpudt_part_move(part, false);
-}
-
-/* Give back the chunks whose data has got to the user's buffer. */
-static void moved_clear(struct MPIDI_Gpudt_msg *msg)
-{
-    struct MPIDI_Gpudt_part *part;
-
-    while ((part = MPIDI_Gpudt_msg_moved(msg)) != NULL)
-        MPIDI_Gpudt_part_clear(part);
-}
-
-/* ---- rendezvous ---- */
 
 int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
                                MPIR_Request ** rreq_ptr, bool * is_matched)
@@ -196,7 +164,7 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
                                        rreq->dev.datatype, &buffer);
     if (mpi_errno == MPI_SUCCESS && buffer == NULL && is_if_gpu)
         return false;
-    total = room_check(rreq);
+    total = MPIDI_Gpudt_room_check(rreq);
     if (mpi_errno == MPI_SUCCESS && total == 0)
         MPIR_Gpudt_buffer_free(buffer);
     else if (mpi_errno == MPI_SUCCESS)
@@ -251,7 +219,7 @@ static void grant(struct MPIDI_Gpudt_msg *msg)
     grant_init(msg->req, &upkt);
     while (noutside + nmoving < msg->nparts &&
            msg->started + noutside * msg->chunk_sz < msg->total) {
-        struct MPIDI_Gpudt_part *part = part_find(msg);
+        struct MPIDI_Gpudt_part *part = MPIDI_Gpudt_part_find(msg);
         if (!MPIDI_Gpudt_part_fill(part, msg->chunk_sz, noutside + nmoving == 0))
             break;
         part->state = MPIDI_GPUDT_PART__GRANTED;
@@ -274,7 +242,7 @@ static void grant(struct MPIDI_Gpudt_msg *msg)
 
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
 {
-    moved_clear(msg);
+    MPIDI_Gpudt_moved_clear(msg);
     if (!msg->is_peer_gone)
         grant(msg);
     if ((msg->started == msg->total || msg->is_peer_gone) &&
@@ -282,10 +250,26 @@ static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
         MPIDI_Gpudt_msg_end(msg);
 }
 
+/* The sender has failed and says so: answer, and let the message end. */
+static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t answer;
+
+    grant_init(msg->req, &answer);
+    answer.gpudt_grant.n = MPIDI_GPUDT_GRANT__END;
+    MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_grant));
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+    msg->is_peer_gone = true;
+    MPIDI_Gpudt_msg_advance(msg);
+}
+
 int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, intptr_t * buflen,
                          MPIR_Request ** rreqp)
 {
     const MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt->gpudt_data;
+    const intptr_t there = *buflen;
     MPIR_Request *rreq;
     struct MPIDI_Gpudt_msg *msg;
     struct MPIDI_Gpudt_part *part;
@@ -294,19 +278,9 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     MPIR_Request_get_ptr(pkt->receiver_req_id, rreq);
     msg = rreq->dev.gpudt;
     *rreqp = NULL;
-
+    *buflen = 0;
     if (pkt->where == MPIDI_GPUDT_DATA__NONE) {
-        int mpi_errno = MPI_SUCCESS;
-        MPIDI_CH3_Pkt_t answer;
-
-        grant_init(rreq, &answer);
-        answer.gpudt_grant.n = MPIDI_GPUDT_GRANT__END;
-        MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_grant));
-        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
-        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-        msg->is_peer_gone = true;
-        MPIDI_Gpudt_msg_advance(msg);
-        *buflen = 0;
+        sender_failed(msg, vc);
         return MPI_SUCCESS;
     }
 
@@ -316,9 +290,8 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     part->state = MPIDI_GPUDT_PART__ARRIVING;
     msg->arriving = pkt->part;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
-        *buflen = 0;
         return data_arrived(vc, rreq, &complete);
-    } else if (*buflen >= pkt->len) {
+    } else if (there >= pkt->len) {
         *buflen = pkt->len;
         MPIR_Memcpy(part->mem, data, pkt->len);
         return data_arrived(vc, rreq, &complete);
@@ -328,7 +301,6 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     rreq->dev.iov_count = 1;
     rreq->dev.iov_offset = 0;
     rreq->dev.OnDataAvail = data_arrived;
-    *buflen = 0;
     *rreqp = rreq;
     return MPI_SUCCESS;
 }
@@ -340,7 +312,7 @@ static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq
     struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
 
     msg->started += part->len;
-    part_unpack(part);
+    MPIDI_Gpudt_part_unpack(part);
     MPIDI_Gpudt_msg_advance(msg);
     *complete = TRUE;
     return MPI_SUCCESS;
@@ -399,172 +371,4 @@ void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
         MPL_free(rreq->dev.tmpbuf);
     }
     MPIR_Request_free(rreq);
-}
-
-/* ---- eager ---- */
-
-/* The same contract as MPIDI_CH3U_Receive_data_found. Where the buffer could not be described, for
- * the reason given, the data is let come and dropped. */
-static int eager_begin(MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer, int buffer_errno,
-                       const void *data, intptr_t * buflen, int *complete)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_msg *msg = NULL;
-    struct MPIDI_Gpudt_part *part;
-    int was_incomplete;
-
-    mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, buffer, MPIDI_GPUDT_SHARE__EAGER,
-                                     rreq->dev.recv_data_sz <= MPIDU_gpudt_chunk_max()?
-                                     1 : MPIDI_GPUDT_MAX_PARTS, eager_advance, &msg);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (buffer_errno)
-        MPIDI_Gpudt_msg_fail(msg, buffer_errno);
-    msg->total = room_check(rreq);
-    part = &msg->part[0];
-    mpi_errno = eager_arrived(NULL, rreq, complete);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-    if (*buflen >= rreq->dev.recv_data_sz && part->chunk->sz >= rreq->dev.recv_data_sz) {
-        *buflen = rreq->dev.recv_data_sz;
-        MPIR_Memcpy(part->mem, data, *buflen);
-        /* The caller completes the request once, the message does so a second time */
-        MPIDI_CH3U_Request_increment_cc(rreq, &was_incomplete);
-        mpi_errno = eager_arrived(NULL, rreq, complete);
-        MPIR_Assert(*complete);
-        rreq->dev.OnDataAvail = rreq->dev.OnFinal;
-    } else {
-        *buflen = 0;
-        *complete = FALSE;
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    if (msg)
-        MPIDI_Gpudt_request_destroyed(rreq);
-    goto fn_exit;
-}
-
-bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
-                               int *complete, int *mpi_errno_ptr)
-{
-    int mpi_errno;
-    MPIR_Gpudt_buffer *buffer;
-
-    MPIR_FUNC_ENTER;
-
-    mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
-                                       rreq->dev.datatype, &buffer);
-    if (mpi_errno == MPI_SUCCESS && buffer == NULL)
-        return false;
-    *mpi_errno_ptr = eager_begin(rreq, buffer, mpi_errno, data, buflen, complete);
-
-    MPIR_FUNC_EXIT;
-    return true;
-}
-
-/* Wait for the part that was the first to move, and clear it. */
-static void oldest_wait(struct MPIDI_Gpudt_msg *msg)
-{
-    int mpi_errno;
-    struct MPIDI_Gpudt_part *oldest = &msg->part[0];
-
-    for (int i = 1; i < msg->nparts; i++) {
-        if (msg->part[i].off < oldest->off)
-            oldest = &msg->part[i];
-    }
-    mpi_errno = MPIR_Gpudt_wait(oldest->op);
-    oldest->op = NULL;
-    if (mpi_errno)
-        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-    MPIDI_Gpudt_part_clear(oldest);
-}
-
-/* The chunk that was arriving is full, if there was one: unpack it, and provide for the next. */
-static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;
-    struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
-    int64_t left;
-
-    *complete = FALSE;
-    if (part->state == MPIDI_GPUDT_PART__ARRIVING) {
-        msg->arrived += msg->arriving_sz;
-        part_unpack(part);
-    }
-    left = rreq->dev.recv_data_sz - msg->arrived;
-    if (left == 0) {
-        *complete = TRUE;
-        MPIDI_Gpudt_msg_advance(msg);
-        goto fn_exit;
-    }
-
-    if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == msg->nparts) {
-        /* The channel has nowhere to put what comes next, which is all that it can read: only
-         * messages sent in ready mode are long enough */
-        oldest_wait(msg);
-    }
-    part = part_find(msg);
-    msg->arriving = part - msg->part;
-    if (!MPIDI_Gpudt_part_fill_now(part, left))
-        MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**nomem", "**nomem %s", "GPU message");
-    part->state = MPIDI_GPUDT_PART__ARRIVING;
-    msg->arriving_sz = MPL_MIN(left, (int64_t) part->chunk->sz);
-    part->off = msg->arrived;
-    part->len = MPL_MAX(0, MPL_MIN(msg->total - part->off, msg->arriving_sz));
-    rreq->dev.iov[0].iov_base = part->mem;
-    rreq->dev.iov[0].iov_len = msg->arriving_sz;
-    rreq->dev.iov_count = 1;
-    rreq->dev.iov_offset = 0;
-    rreq->dev.OnDataAvail = eager_arrived;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-static void eager_advance(struct MPIDI_Gpudt_msg *msg)
-{
-    moved_clear(msg);
-    if (msg->arrived == msg->req->dev.recv_data_sz &&
-        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == 0)
-        MPIDI_Gpudt_msg_end(msg);
-}
-
-bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
-{
-    int mpi_errno, complete;
-    intptr_t buflen = rreq->dev.recv_data_sz;
-    MPIR_Gpudt_buffer *buffer;
-    MPIR_Gpudt_op *op;
-
-    if (!MPIR_Gpudt_is_present())
-        return false;
-    mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
-                                       rreq->dev.datatype, &buffer);
-    if (mpi_errno == MPI_SUCCESS && buffer == NULL)
-        return false;
-
-    if (mpi_errno) {
-        /* Reported below */
-    } else if (rreq->status.MPI_ERROR == MPI_SUCCESS && unpack_sz <= MPIDU_gpudt_chunk_max()) {
-        /* Where all had arrived before, the device's reference to the request is gone */
-        bool was_complete = MPIR_Request_is_complete(rreq);
-        if (was_complete)
-            MPIR_Request_add_ref(rreq);
-        mpi_errno = eager_begin(rreq, buffer, MPI_SUCCESS, rreq->dev.tmpbuf, &buflen, &complete);
-        if (mpi_errno && was_complete)
-            MPIR_Request_free(rreq);
-    } else {
-        /* The call may end with the error that it is too long, so the buffer has to be done, too */
-        mpi_errno = MPIR_Gpudt_buffer_move(buffer, 0, unpack_sz, rreq->dev.tmpbuf, true, &op);
-        if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = MPIR_Gpudt_wait(op);
-        MPIR_Gpudt_buffer_free(buffer);
-    }
-    if (mpi_errno)
-        rreq->status.MPI_ERROR = mpi_errno;
-    return true;
 }

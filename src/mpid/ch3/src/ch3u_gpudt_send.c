@@ -70,6 +70,16 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     goto fn_exit;
 }
 
+/* Whether a send goes without waiting for its receive. */
+static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_VC_t * vc, int type)
+{
+    int max;
+
+    MPIDI_CH3_GET_EAGER_THRESHOLD(&max, comm, vc);
+    max = MPL_MIN(max - (int) sizeof(MPIDI_CH3_Pkt_eager_send_t), MPIR_CVAR_GPUDT_EAGER_MAX);
+    return data_sz <= max && data_sz <= MPIDU_gpudt_chunk_max() && type != MPIDI_REQUEST_TYPE_SSEND;
+}
+
 bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                        MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
                        MPIR_Request ** request, int *mpi_errno_ptr)
@@ -80,7 +90,6 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     MPIR_Request *sreq = NULL;
     MPI_Aint dt_sz;
     intptr_t data_sz;
-    int eager_max;
     bool is_short;
 
     MPIR_FUNC_ENTER;
@@ -93,11 +102,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_Datatype_get_size_macro(datatype, dt_sz);
     data_sz = count * dt_sz;
-    MPIDI_CH3_GET_EAGER_THRESHOLD(&eager_max, comm, vc);
-    eager_max = MPL_MIN(eager_max - (int) sizeof(MPIDI_CH3_Pkt_eager_send_t),
-                        MPIR_CVAR_GPUDT_EAGER_MAX);
-    is_short = data_sz <= eager_max && data_sz <= MPIDU_gpudt_chunk_max() &&
-        type != MPIDI_REQUEST_TYPE_SSEND;
+    is_short = is_short_send(data_sz, comm, vc, type);
     mpi_errno = send_make(buf, count, datatype, rank, tag, comm, context_offset, vc, type, is_short,
                           buffer, &sreq, &msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -142,15 +147,50 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
 
 /* ---- chunks ---- */
 
+/* The first grant of a message says how it goes. */
+static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_grant_t * pkt)
+{
+    MPIR_Request *rts_sreq;
+
+    MPIDI_Request_fetch_and_clear_rts_sreq(msg->req, &rts_sreq);
+    if (rts_sreq)
+        MPIR_Request_free(rts_sreq);
+    msg->is_cleared = true;
+    msg->peer_id = pkt->receiver_req_id;
+    msg->total = pkt->total;
+    msg->chunk_sz = pkt->chunk_sz;
+    msg->nparts = MPIDI_GPUDT_MAX_PARTS;
+}
+
+/* Note the chunks that were granted; or, where there are none, why. */
+static void tickets_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_grant_t * pkt)
+{
+    const MPIDU_gpudt_pool_name_t name = {
+        .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
+    };
+
+    if (pkt->n == MPIDI_GPUDT_GRANT__REVOKED) {
+        int err = MPI_SUCCESS;
+        MPIR_ERR_SETSIMPLE(err, MPIX_ERR_REVOKED, "**revoked");
+        MPIDI_Gpudt_msg_fail(msg, err);
+        msg->is_peer_gone = true;
+    }
+    for (int i = 0; i < pkt->n; i++) {
+        struct MPIDI_Gpudt_ticket *ticket = &msg->ticket[msg->ntickets++];
+        ticket->part = pkt->part[i];
+        ticket->mem = NULL;
+        if (pkt->unit[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
+            ticket->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
+                                                  msg->gpu_addr);
+    }
+}
+
 int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
                           intptr_t * buflen, MPIR_Request ** rreqp)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt->gpudt_grant;
-    const MPIDU_gpudt_pool_name_t name = {
-        .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
-    };
-    MPIR_Request *sreq, *rts_sreq;
+    MPIR_Request *sreq;
     struct MPIDI_Gpudt_msg *msg;
 
     *buflen = 0;
@@ -171,30 +211,9 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
                                          MPIDI_GPUDT_MAX_PARTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    if (!msg->is_cleared) {
-        MPIDI_Request_fetch_and_clear_rts_sreq(sreq, &rts_sreq);
-        if (rts_sreq)
-            MPIR_Request_free(rts_sreq);
-        msg->is_cleared = true;
-        msg->peer_id = pkt->receiver_req_id;
-        msg->total = pkt->total;
-        msg->chunk_sz = pkt->chunk_sz;
-        msg->nparts = MPIDI_GPUDT_MAX_PARTS;
-    }
-    if (pkt->n == MPIDI_GPUDT_GRANT__REVOKED) {
-        int err = MPI_SUCCESS;
-        MPIR_ERR_SETSIMPLE(err, MPIX_ERR_REVOKED, "**revoked");
-        MPIDI_Gpudt_msg_fail(msg, err);
-        msg->is_peer_gone = true;
-    }
-    for (int i = 0; i < pkt->n; i++) {
-        struct MPIDI_Gpudt_ticket *ticket = &msg->ticket[msg->ntickets++];
-        ticket->part = pkt->part[i];
-        ticket->mem = NULL;
-        if (pkt->unit[i] >= 0 && MPIDI_Gpudt_may_share(vc))
-            ticket->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
-                                                  msg->gpu_addr);
-    }
+    if (!msg->is_cleared)
+        cleared_set(msg, pkt);
+    tickets_add(msg, pkt);
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:

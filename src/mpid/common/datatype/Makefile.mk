@@ -5,24 +5,25 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/common/datatype
 
-noinst_HEADERS +=                                   \
-    src/mpid/ch3/include/mpidi_gpudt.h              \
-    src/mpid/ch3/include/mpidi_gpudt_msg.h          \
-    src/mpid/ch3/include/mpidi_gpudt_pkt.h          \
-    src/mpid/ch3/include/mpidi_pack_cut.h           \
-    src/mpid/common/datatype/mpidu_gpudt_mapping.h  \
+noinst_HEADERS +=                                    \
+    src/mpid/ch3/include/mpidi_gpudt.h               \
+    src/mpid/ch3/include/mpidi_gpudt_msg.h           \
+    src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
+    src/mpid/ch3/include/mpidi_pack_cut.h            \
+    src/mpid/common/datatype/mpidu_gpudt_mapping.h   \
     src/mpid/common/datatype/mpidu_gpudt_pool_name.h \
     src/mpid/common/datatype/mpidu_gpudt_staging.h
 
-mpi_core_sources +=                                 \
-    src/mpid/ch3/src/ch3u_gpudt_msg.c               \
-    src/mpid/ch3/src/ch3u_gpudt_part.c              \
-    src/mpid/ch3/src/ch3u_gpudt_recv.c              \
-    src/mpid/ch3/src/ch3u_gpudt_self.c              \
-    src/mpid/ch3/src/ch3u_gpudt_send.c              \
-    src/mpid/ch3/src/ch3u_gpudt_short.c             \
-    src/mpid/ch3/src/ch3u_pack_cut.c                \
-    src/mpid/common/datatype/mpidu_gpudt_mapping.c  \
+mpi_core_sources +=                                  \
+    src/mpid/ch3/src/ch3u_gpudt_eager.c              \
+    src/mpid/ch3/src/ch3u_gpudt_msg.c                \
+    src/mpid/ch3/src/ch3u_gpudt_part.c               \
+    src/mpid/ch3/src/ch3u_gpudt_recv.c               \
+    src/mpid/ch3/src/ch3u_gpudt_self.c               \
+    src/mpid/ch3/src/ch3u_gpudt_send.c               \
+    src/mpid/ch3/src/ch3u_gpudt_short.c              \
+    src/mpid/ch3/src/ch3u_pack_cut.c                 \
+    src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
     src/mpid/common/datatype/mpidu_gpudt_staging.c
 
 errnames_txt_files += src/mpid/common/datatype/errnames.txt
