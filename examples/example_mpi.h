@@ -59,4 +59,26 @@ static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
     return wanted == MEMORY__GPU ? MEMORY__ANY : MEMORY__HOST;
 }
 
+/* What a program does with its arrays where they are. */
+extern const struct memory host_memory;
+#ifdef WITH_GPU
+extern const struct memory gpu_memory;
+#endif
+
+/* The functions of the memory that all ranks use, as memory_choose says; NULL if it is not to be had.
+ * Collective. */
+static inline const struct memory *memory_take(const char *program, int wanted, MPI_Comm comm)
+{
+    switch (memory_choose(program, wanted, comm)) {
+        case MEMORY__HOST:
+            return &host_memory;
+#ifdef WITH_GPU
+        case MEMORY__GPU:
+            return &gpu_memory;
+#endif
+        default:
+            return NULL;
+    }
+}
+
 #endif /* EXAMPLE_MPI_H_INCLUDED */

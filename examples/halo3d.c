@@ -95,21 +95,6 @@ static void block_init(const struct options *opt, struct block *block, MPI_Comm 
     }
 }
 
-/* The functions of the memory that all ranks use, NULL if it is not to be had. Collective. */
-static const struct memory *memory_take(const struct options *opt, MPI_Comm comm)
-{
-    switch (memory_choose("halo3d", opt->memory, comm)) {
-        case MEMORY__HOST:
-            return &host_memory;
-#ifdef WITH_GPU
-        case MEMORY__GPU:
-            return &gpu_memory;
-#endif
-        default:
-            return NULL;
-    }
-}
-
 /* Finds the neighbours on the grid and makes the types of all sides. */
 static void exchange_init(const struct block *block, MPI_Comm comm, struct exchange *ex)
 {
@@ -279,7 +264,7 @@ static int job_run(const struct options *opt)
 
     block_init(opt, &block, &comm, grid);
     MPI_Comm_rank(comm, &rank);
-    memory = memory_take(opt, comm);
+    memory = memory_take("halo3d", opt->memory, comm);
     if (!memory) {
         MPI_Comm_free(&comm);
         return status;

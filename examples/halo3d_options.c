@@ -9,8 +9,7 @@
  */
 
 #include "halo3d.h"
-#include <errno.h>
-#include <limits.h>
+#include "example_options.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,53 +27,18 @@ static const char usage_text[] =
     "  --help              this text\n"
     "exit status: 0 all values correct, 1 wrong values, 2 cannot run as asked\n";
 
-/* Reads a positive int at *text and moves *text behind it; returns 0 if there is none. */
-static int number_read(const char **text, int *number)
-{
-    char *end;
-    long value;
-
-    if (**text < '0' || **text > '9')
-        return 0;
-    errno = 0;
-    value = strtol(*text, &end, 10);
-    if (errno || value < 1 || value > INT_MAX)
-        return 0;
-    *number = (int) value;
-    *text = end;
-    return 1;
-}
-
-static int number_option(const char *text, int *number)
-{
-    return number_read(&text, number) && *text == '\0';
-}
-
 static int size_option(const char *text, int size[N_DIMS])
 {
-    int d;
+    int xyz[N_DIMS];
 
+    if (list_option(text, 1, 1, xyz))
+        xyz[1] = xyz[2] = xyz[0];
+    else if (!list_option(text, 1, N_DIMS, xyz))
+        return 0;
     /* x comes first on the command line and last in memory */
-    if (!number_read(&text, &size[2]))
-        return 0;
-    if (*text == '\0') {
-        size[0] = size[1] = size[2];
-        return 1;
-    }
-    for (d = 1; d >= 0; d--)
-        if (*text++ != ',' || !number_read(&text, &size[d]))
-            return 0;
-    return *text == '\0';
-}
-
-static int memory_option(const char *text, int *memory)
-{
-    if (strcmp(text, "host") == 0)
-        *memory = MEMORY__HOST;
-    else if (strcmp(text, "gpu") == 0)
-        *memory = MEMORY__GPU;
-    else
-        return 0;
+    size[0] = xyz[2];
+    size[1] = xyz[1];
+    size[2] = xyz[0];
     return 1;
 }
 
@@ -115,10 +79,10 @@ static int option_take(char *arg[], struct options *opt)
             return 0;
         }
         good = NAME_IS("--size") ? size_option(value, opt->size) :
-            NAME_IS("--radius") ? number_option(value, &opt->radius) :
+            NAME_IS("--radius") ? list_option(value, 1, 1, &opt->radius) :
             NAME_IS("--memory") ? memory_option(value, &opt->memory) :
-            NAME_IS("--elements") ? number_option(value, &opt->elements) :
-            number_option(value, &opt->iterations);
+            NAME_IS("--elements") ? list_option(value, 1, 1, &opt->elements) :
+            list_option(value, 1, 1, &opt->iterations);
     } else {
         fprintf(stderr, "halo3d: unknown option %s\n%s", arg[0], usage_text);
         return 0;

@@ -29,21 +29,6 @@
 /* residuals are sums in another order; their relative difference is at most this */
 #define RESIDUAL_TOLERANCE 1e-10
 
-/* The functions of the memory that all ranks use, NULL if it is not to be had. Collective. */
-static const struct memory *memory_take(const struct options *opt, MPI_Comm comm)
-{
-    switch (memory_choose("himeno", opt->memory, comm)) {
-        case MEMORY__HOST:
-            return &host_memory;
-#ifdef WITH_GPU
-        case MEMORY__GPU:
-            return &gpu_memory;
-#endif
-        default:
-            return NULL;
-    }
-}
-
 /* Runs iterations from what the arrays hold; ex is NULL for a part without neighbours. Returns the
  * seconds that exchanges took. */
 static double iterations_run(const struct memory *memory, const struct part *part,
@@ -297,7 +282,7 @@ static int job_run(const struct options *opt)
     MPI_Comm_rank(comm, &rank);
     MPI_Cart_coords(comm, rank, N_CUT, place);
     part_init(opt, job.grid_of_ranks, place, &job.part);
-    job.memory = memory_take(opt, comm);
+    job.memory = memory_take("himeno", opt->memory, comm);
     if (job.memory) {
         must(job.memory->alloc(&job.part, most, &job.grid));
         job.residuals = malloc((size_t) most * sizeof(double));

@@ -9,8 +9,7 @@
  */
 
 #include "himeno.h"
-#include <errno.h>
-#include <limits.h>
+#include "example_options.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,34 +38,6 @@ static const struct {
     {"XL", {512, 512, 1024}}
 };
 
-/* Reads a number of at least least at *text and moves *text behind it; 0 if there is none. */
-static int number_read(const char **text, int least, int *number)
-{
-    char *end;
-    long value;
-
-    if (**text < '0' || **text > '9')
-        return 0;
-    errno = 0;
-    value = strtol(*text, &end, 10);
-    if (errno || value < least || value > INT_MAX)
-        return 0;
-    *number = (int) value;
-    *text = end;
-    return 1;
-}
-
-/* Reads n numbers with commas between them, and nothing else. */
-static int list_option(const char *text, int least, int n, int *number)
-{
-    int i;
-
-    for (i = 0; i < n; i++)
-        if ((i > 0 && *text++ != ',') || !number_read(&text, least, &number[i]))
-            return 0;
-    return *text == '\0';
-}
-
 static int size_option(const char *text, int size[N_DIMS])
 {
     size_t i;
@@ -77,17 +48,6 @@ static int size_option(const char *text, int size[N_DIMS])
             return 1;
         }
     return list_option(text, 3, N_DIMS, size);
-}
-
-static int memory_option(const char *text, int *memory)
-{
-    if (strcmp(text, "host") == 0)
-        *memory = MEMORY__HOST;
-    else if (strcmp(text, "gpu") == 0)
-        *memory = MEMORY__GPU;
-    else
-        return 0;
-    return 1;
 }
 
 /* Takes an option that has a value; returns 1, or 0 if the value is bad, or -1 for an unknown
