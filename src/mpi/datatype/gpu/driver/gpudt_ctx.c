@@ -68,15 +68,6 @@ void MPII_Gpudt_ctx_leave(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_ctx_t * en
     entered->ctx = NULL;
 }
 
-uint64_t MPII_Gpudt_ctx_id(const MPII_Gpudt_driver_t * drv, void *ctx)
-{
-    unsigned long long id;
-
-    if (drv->cuCtxGetId && drv->cuCtxGetId(ctx, &id) == CUDA_SUCCESS)
-        return id;
-    return (uint64_t) (uintptr_t) ctx;
-}
-
 void MPII_Gpudt_ctx_finalize(void)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();

@@ -32,10 +32,6 @@ int MPII_Gpudt_ctx_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
 /* Restore what enter changed. Must be called in the same thread, on every path. */
 void MPII_Gpudt_ctx_leave(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_ctx_t * entered);
 
-/* A number that tells a context from any other that had or will have the same address: what is
- * cached for a context (streams, modules) is dead when its id is no longer the one remembered. */
-uint64_t MPII_Gpudt_ctx_id(const MPII_Gpudt_driver_t * drv, void *ctx);
-
 /* Give back the primary contexts held; part of MPI_Finalize. Safe when there never was a GPU,
  * when the application has destroyed its contexts, and before another MPI_Init. */
 void MPII_Gpudt_ctx_finalize(void);

@@ -70,7 +70,6 @@
 
 /* May be NULL in the table: look before you call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
-    F(CtxGetId, 12000, "cuCtxGetId")                                                 \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                    \
     F(StreamWriteValue32, 11070, "cuStreamWriteValue32_v2")
 
