@@ -11,7 +11,7 @@
 
 #include "mpiimpl.h"
 #include "driver/gpudt_ctx.h"
-#include "gpudt_ptr.h"
+#include "driver/gpudt_ptr.h"
 #include "emu_control.h"
 
 #include <dlfcn.h>

@@ -11,7 +11,9 @@
 #define GPUDT_H_INCLUDED
 
 #include "gpudt_error.h"
-#include "gpudt_ptr.h"
+
+/* Whether a buffer of the process may be on a GPU; costs a few loads. */
+bool MPIR_Gpudt_is_present(void);
 
 /* An operation in flight. NULL stands for one that is complete. */
 typedef struct MPIR_Gpudt_op MPIR_Gpudt_op;

@@ -19,15 +19,6 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     return MPI_SUCCESS;
 }
 
-int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
-{
-    ptr->mem = MPIR_GPUDT_MEM__HOST;
-    ptr->device = -1;
-    ptr->ctx = NULL;
-    ptr->sync_memops = false;
-    return MPI_SUCCESS;
-}
-
 /* The answer of all operations: host memory, for the CPU to do. */
 static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
 {

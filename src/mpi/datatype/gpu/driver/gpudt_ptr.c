@@ -6,8 +6,9 @@
 /* Classifies addresses with the driver's help. Knows nothing of datatypes or messages. */
 
 #include "mpiimpl.h"
-#include "gpudt_driver.h"
 #include "gpudt_ptr.h"
+#include "gpudt_driver.h"
+#include "gpudt.h"
 
 #include <errno.h>
 #include <sys/syscall.h>

@@ -8,7 +8,7 @@
 #ifndef GPUDT_MEMOPS_H_INCLUDED
 #define GPUDT_MEMOPS_H_INCLUDED
 
-#include "gpudt_ptr.h"
+#include "driver/gpudt_ptr.h"
 
 /* Have what the program will do to some GPU memory with cudaMemcpy, cudaMemset and their like end before
  * what the engine does with it, and what it has done so far unless kernels are in its way

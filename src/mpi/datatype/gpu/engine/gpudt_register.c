@@ -9,7 +9,7 @@
 #include "gpudt_register.h"
 #include "gpudt_contexts.h"
 #include "gpudt_host.h"
-#include "gpudt_ptr.h"
+#include "driver/gpudt_ptr.h"
 #include "gpudt_topo.h"
 #include "gpudt_vars.h"
 

@@ -11,6 +11,7 @@
 #include "gpudt.h"
 #include "gpudt_error.h"
 #include "type/gpudt_type.h"
+#include "driver/gpudt_ptr.h"
 
 /* A buffer's image in host memory: `addr` stands for the user's address. */
 struct image {

@@ -215,7 +215,8 @@ static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_p
         fprintf(stderr, "[%d] gpudt: %s [%lld, %lld) by %s, %.0f ns\n", MPIR_Process.rank,
                 m->unpack ? "unpack" : "pack", (long long) in->first, (long long) in->last,
                 MPII_Gpudt_plan_strategy_name(plan.strategy), plan.cost);
-    if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D || plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
+    if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D ||
+        plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
         *is_started = true;
         return plan_copy(m, &plan);
     }

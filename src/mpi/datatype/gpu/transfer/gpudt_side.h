@@ -9,7 +9,7 @@
 #ifndef GPUDT_SIDE_H_INCLUDED
 #define GPUDT_SIDE_H_INCLUDED
 
-#include "gpudt_ptr.h"
+#include "driver/gpudt_ptr.h"
 #include "type/gpudt_type.h"
 #include "plan/gpudt_plan_types.h"
 #include "engine/gpudt_engine.h"

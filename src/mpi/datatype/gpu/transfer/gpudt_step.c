@@ -135,7 +135,8 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, in
             mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
-        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]),
+                         mpi_errno);
     }
 
   fn_exit:

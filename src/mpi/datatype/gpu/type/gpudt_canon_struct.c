@@ -18,12 +18,12 @@
 
 #define STRUCT_GROWTH 4
 
-static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
-                             int *child, int64_t * extent);
-static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int child,
-                           int64_t extent, struct MPII_Gpudt_tree *tree);
-static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int64_t nruns,
-                           struct MPII_Gpudt_tree *tree);
+static bool members_one_kind(const struct MPII_Gpudt_canon_s *c,
+                             const struct MPII_Gpudt_members *all, int *child, int64_t * extent);
+static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
+                           int child, int64_t extent, struct MPII_Gpudt_tree *tree);
+static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
+                           int64_t nruns, struct MPII_Gpudt_tree *tree);
 static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
 static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
 static int members_make(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
@@ -70,8 +70,8 @@ int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_memb
 /* Rule: members that repeat one node with one stride are a list of it.
  *   child   (OUT)  the node
  *   extent  (OUT)  the stride */
-static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
-                             int *child, int64_t * extent)
+static bool members_one_kind(const struct MPII_Gpudt_canon_s *c,
+                             const struct MPII_Gpudt_members *all, int *child, int64_t * extent)
 {
     int first = all->member[0].node;
     const struct MPII_Gpudt_node_s *other;
@@ -106,8 +106,8 @@ static bool members_one_kind(const struct MPII_Gpudt_canon_s *c, const struct MP
     return true;
 }
 
-static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int child,
-                           int64_t extent, struct MPII_Gpudt_tree *tree)
+static int members_to_list(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
+                           int child, int64_t extent, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_list list = { 0 };
@@ -178,8 +178,8 @@ static bool runs_append(const struct MPII_Gpudt_canon_s *c, int id, int64_t disp
 }
 
 /* Rule: members of few pieces in all are a list of runs of bytes. */
-static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all, int64_t nruns,
-                           struct MPII_Gpudt_tree *tree)
+static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
+                           int64_t nruns, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_list list = { 0 };

@@ -3,10 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What kind of memory an address is in. Built with and without CUDA, so it must not know cuda.h. */
+/* What kind of memory an address is in. */
 
 #ifndef GPUDT_PTR_H_INCLUDED
 #define GPUDT_PTR_H_INCLUDED
+
+#include <stdbool.h>
+#include <stddef.h>
 
 typedef enum {
     MPIR_GPUDT_MEM__HOST = 0,   /* pageable, or anything else that CUDA does not know */
@@ -34,9 +37,6 @@ typedef struct MPIR_Gpudt_ptr {
  * what is among addresses of GPU memory is none (any more) and no host memory either. Inside of
  * cudaLaunchHostFunc the driver tells nothing: there, what the CPU can read is host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
-
-/* Whether a buffer of the process may be on a GPU; costs a few loads. */
-bool MPIR_Gpudt_is_present(void);
 
 /* Whether a GPU should move what is there. */
 static inline bool MPIR_Gpudt_ptr_is_gpu(const MPIR_Gpudt_ptr_t * ptr)
