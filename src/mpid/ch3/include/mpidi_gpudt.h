@@ -111,15 +111,6 @@ static inline bool MPIDI_Gpudt_takes_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, 
         MPIDI_Gpudt_recv_rndv(vc, rreq, !is_from_gpu, mpi_errno_ptr);
 }
 
-/* A request for a message that nobody will receive, as its communicator has been revoked: what
- * comes is thrown away, and a sender that waits ends with that error. Freed when all has come.
- * NULL: out of memory. */
-MPIR_Request *MPIDI_Gpudt_receive_nothing(void);
-
-/* The same for a message that has come, or begun to.
- *   rreq  (IN)  just taken out of the queue of unexpected messages; gone, or left to the channel */
-void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq);
-
 /* Packet handlers. */
 int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
                           MPIR_Request ** rreqp);
