@@ -40,6 +40,34 @@ static inline bool MPIDI_Gpudt_is_host_recv(const MPIR_Request * rreq)
     return rreq->kind == MPIR_REQUEST_KIND__RECV && !MPIR_CVAR_ENABLE_FT;
 }
 
+/* Pack from the buffer of a send or of an RMA operation; its place is only asked about if it is not
+ * known.
+ *   first, out, max_bytes, actual  as for MPIR_Typerep_pack */
+static inline int MPIDI_Gpudt_send_pack(const MPIR_Request * sreq, MPI_Aint first, void *out,
+                                        MPI_Aint max_bytes, MPI_Aint * actual)
+{
+    const MPIDI_Request *dev = &sreq->dev;
+
+    return MPIDI_Gpudt_is_host_send(sreq) ?
+        MPIR_Typerep_pack_host(dev->user_buf, dev->user_count, dev->datatype, first, out,
+                               max_bytes, actual) :
+        MPIR_Typerep_pack(dev->user_buf, dev->user_count, dev->datatype, first, out, max_bytes,
+                          actual);
+}
+
+/* The same for unpacking into the buffer of a receive or of an RMA operation.
+ *   in, n, first, actual  as for MPIR_Typerep_unpack */
+static inline int MPIDI_Gpudt_recv_unpack(const MPIR_Request * rreq, const void *in, MPI_Aint n,
+                                          MPI_Aint first, MPI_Aint * actual)
+{
+    const MPIDI_Request *dev = &rreq->dev;
+
+    return MPIDI_Gpudt_is_host_recv(rreq) ?
+        MPIR_Typerep_unpack_host(in, n, dev->user_buf, dev->user_count, dev->datatype, first,
+                                 actual) :
+        MPIR_Typerep_unpack(in, n, dev->user_buf, dev->user_count, dev->datatype, first, actual);
+}
+
 /* ---- sending (ch3u_gpudt_send.c) ---- */
 
 /* Start a send to another process, if its buffer is on a GPU; MPIDI_Gpudt_takes_send asks first
