@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += gpudt_bounds gpudt_version
+noinst_PROGRAMS += gpudt_bounds gpudt_version pack_bottom

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Host memory of the library's own that GPUs can access. Built with and without CUDA, so it must not
- * know cuda.h. */
+/* Calls for buffers that are known to be in host memory, and host memory of the library's own that GPUs
+ * can access. Built with and without CUDA, so it must not know cuda.h. */
 
 #ifndef GPUDT_HOST_H_INCLUDED
 #define GPUDT_HOST_H_INCLUDED
@@ -31,9 +31,14 @@ int MPIR_Gpudt_host_epoch(bool look);
  *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register */
 bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz);
 
-/* While on, what this thread packs and unpacks is known to be in host memory: no query is made. For
- * messages whose buffer was asked about when they started. */
-void MPIR_Gpudt_host_only(bool on);
+/* As MPIR_Typerep_pack and MPIR_Typerep_unpack, if both buffers are known to be in host memory: no
+ * query is made. For messages whose buffer was asked about when they started. */
+int MPIR_Typerep_pack_host(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                           MPI_Aint inoffset, void *outbuf, MPI_Aint max_pack_bytes,
+                           MPI_Aint * actual_pack_bytes);
+int MPIR_Typerep_unpack_host(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                             MPI_Datatype datatype, MPI_Aint outoffset,
+                             MPI_Aint * actual_unpack_bytes);
 
 /* What happens to pools of host memory, counted for the performance variables. */
 enum MPIR_Gpudt_pool_e {

@@ -138,10 +138,6 @@ void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
 {
 }
 
-void MPIR_Gpudt_host_only(bool on)
-{
-}
-
 int MPIR_Gpudt_host_epoch(bool look)
 {
     return 1;

@@ -40,6 +40,34 @@ static inline bool MPIDI_Gpudt_is_host_recv(const MPIR_Request * rreq)
     return rreq->kind == MPIR_REQUEST_KIND__RECV && !MPIR_CVAR_ENABLE_FT;
 }
 
+/* Pack from the buffer of a send or of an RMA operation; its place is only asked about if it is not
+ * known.
+ *   first, out, max_bytes, actual  as for MPIR_Typerep_pack */
+static inline int MPIDI_Gpudt_send_pack(const MPIR_Request * sreq, MPI_Aint first, void *out,
+                                        MPI_Aint max_bytes, MPI_Aint * actual)
+{
+    const MPIDI_Request *dev = &sreq->dev;
+
+    return MPIDI_Gpudt_is_host_send(sreq) ?
+        MPIR_Typerep_pack_host(dev->user_buf, dev->user_count, dev->datatype, first, out,
+                               max_bytes, actual) :
+        MPIR_Typerep_pack(dev->user_buf, dev->user_count, dev->datatype, first, out, max_bytes,
+                          actual);
+}
+
+/* The same for unpacking into the buffer of a receive or of an RMA operation.
+ *   in, n, first, actual  as for MPIR_Typerep_unpack */
+static inline int MPIDI_Gpudt_recv_unpack(const MPIR_Request * rreq, const void *in, MPI_Aint n,
+                                          MPI_Aint first, MPI_Aint * actual)
+{
+    const MPIDI_Request *dev = &rreq->dev;
+
+    return MPIDI_Gpudt_is_host_recv(rreq) ?
+        MPIR_Typerep_unpack_host(in, n, dev->user_buf, dev->user_count, dev->datatype, first,
+                                 actual) :
+        MPIR_Typerep_unpack(in, n, dev->user_buf, dev->user_count, dev->datatype, first, actual);
+}
+
 /* ---- sending (ch3u_gpudt_send.c) ---- */
 
 /* Start a send to another process, if its buffer is on a GPU; MPIDI_Gpudt_takes_send asks first
@@ -110,15 +138,6 @@ static inline bool MPIDI_Gpudt_takes_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, 
     return unlikely(is_from_gpu || (may_ask && MPIR_Gpudt_is_present())) &&
         MPIDI_Gpudt_recv_rndv(vc, rreq, !is_from_gpu, mpi_errno_ptr);
 }
-
-/* A request for a message that nobody will receive, as its communicator has been revoked: what
- * comes is thrown away, and a sender that waits ends with that error. Freed when all has come.
- * NULL: out of memory. */
-MPIR_Request *MPIDI_Gpudt_receive_nothing(void);
-
-/* The same for a message that has come, or begun to.
- *   rreq  (IN)  just taken out of the queue of unexpected messages; gone, or left to the channel */
-void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq);
 
 /* Packet handlers. */
 int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,

@@ -43,15 +43,12 @@ static int part_move_host(struct MPIDI_Gpudt_part *part, bool is_pack)
     const MPIDI_Request *dev = &req->dev;
     MPI_Aint actual = 0;
 
-    /* Both sides are: no query is needed */
-    MPIR_Gpudt_host_only(true);
     if (is_pack)
-        mpi_errno = MPIR_Typerep_pack(dev->user_buf, dev->user_count, dev->datatype, part->off,
-                                      part->mem, part->len, &actual);
+        mpi_errno = MPIR_Typerep_pack_host(dev->user_buf, dev->user_count, dev->datatype,
+                                           part->off, part->mem, part->len, &actual);
     else
-        mpi_errno = MPIR_Typerep_unpack(part->mem, part->len, dev->user_buf, dev->user_count,
-                                        dev->datatype, part->off, &actual);
-    MPIR_Gpudt_host_only(false);
+        mpi_errno = MPIR_Typerep_unpack_host(part->mem, part->len, dev->user_buf, dev->user_count,
+                                             dev->datatype, part->off, &actual);
     if (mpi_errno || actual == part->len)
         return mpi_errno;
 

@@ -123,7 +123,7 @@ static void grant_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
 }
 
 /* Tell the sender that nothing of the message is wanted, and complete the receive; without a
- * communicator it is one that MPIDI_Gpudt_receive_nothing describes. */
+ * communicator it is one that mpidi_revoked.h describes. */
 static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -316,59 +316,4 @@ static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq
     MPIDI_Gpudt_msg_advance(msg);
     *complete = TRUE;
     return MPI_SUCCESS;
-}
-
-/* ---- revoked communicators ---- */
-
-static void nothing_wanted(MPIR_Request * rreq)
-{
-    rreq->dev.user_buf = NULL;
-    rreq->dev.user_count = 0;
-    rreq->dev.datatype = MPI_BYTE;
-}
-
-MPIR_Request *MPIDI_Gpudt_receive_nothing(void)
-{
-    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
-    MPIR_Request *rreq;
-
-    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
-    nothing_wanted(rreq);
-    rreq->dev.recv_pending_count = 1;
-    MPIR_Request_free(rreq);
-    return rreq;
-}
-
-/* Where a message for a rendezvous comes from; NULL: not known. */
-static MPIDI_VC_t *rndv_vc(const MPIR_Request * rreq)
-{
-    MPIDI_VC_t *vc = rreq->dev.gpudt_vc;
-    MPIR_Comm *comm = NULL;
-
-    if (vc == NULL) {
-        MPIDI_CH3I_Comm_find(rreq->dev.match.parts.context_id, &comm);
-        if (comm)
-            MPIDI_Comm_get_vc(comm, rreq->dev.match.parts.rank, &vc);
-    }
-    return vc;
-}
-
-void MPIDI_Gpudt_drop_unexpected(MPIR_Request * rreq)
-{
-    int type = MPIDI_Request_get_msg_type(rreq);
-    MPIDI_VC_t *vc = type == MPIDI_REQUEST_RNDV_MSG ? rndv_vc(rreq) : NULL;
-
-    nothing_wanted(rreq);
-    if (vc) {
-        /* A sender that cannot be told is gone */
-        int mpi_errno ATTRIBUTE((unused));
-        MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
-    } else if (type != MPIDI_REQUEST_EAGER_MSG) {
-        MPID_Request_complete(rreq);
-    } else if (!MPIR_Request_is_complete(rreq)) {
-        MPIDI_Request_decr_pending(rreq);
-    } else if (rreq->dev.recv_data_sz > 0) {
-        MPL_free(rreq->dev.tmpbuf);
-    }
-    MPIR_Request_free(rreq);
 }

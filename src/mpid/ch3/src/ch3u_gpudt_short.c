@@ -20,6 +20,7 @@
  * exists until its data is out. */
 
 #include "mpidi_gpudt_msg.h"
+#include "mpidi_revoked.h"
 
 /* A message whose envelope has come, and whose data has not. */
 struct inbound {
@@ -297,7 +298,7 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
     rreq = in->rreq;
     if (rreq == NULL) {
         /* Its sender has cancelled it */
-        rreq = MPIDI_Gpudt_receive_nothing();
+        rreq = MPIDI_CH3U_Receive_nothing();
         MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
         rreq->dev.recv_data_sz = in->data_sz;
         in->is_matched = true;

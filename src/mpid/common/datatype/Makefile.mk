@@ -10,6 +10,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
+    src/mpid/ch3/include/mpidi_revoked.h             \
     src/mpid/common/datatype/mpidu_gpudt_mapping.h   \
     src/mpid/common/datatype/mpidu_gpudt_pool_name.h \
     src/mpid/common/datatype/mpidu_gpudt_staging.h
@@ -23,6 +24,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \
+    src/mpid/ch3/src/ch3u_revoked.c                  \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
     src/mpid/common/datatype/mpidu_gpudt_staging.c
 

@@ -22,20 +22,13 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
                     enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled);
 
-static MPL_TLS bool is_host_only = false;
-
-void MPIR_Gpudt_host_only(bool on)
-{
-    is_host_only = on;
-}
-
 /* Whether a GPU can take part in anything. A host program gets no further than this. */
 static inline bool is_possible(MPIR_Gpudt_op ** op, bool * handled)
 {
     *handled = false;
     if (op)
         *op = NULL;
-    return MPII_Gpudt_driver_get() != NULL && !is_host_only;
+    return MPII_Gpudt_driver_get() != NULL;
 }
 
 int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
