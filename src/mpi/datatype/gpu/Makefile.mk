@@ -95,8 +95,11 @@ gpudt_kernel_files =                                         \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_batch.cuh       \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_copy.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_move.cuh        \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_tile.cuh        \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_turn.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk.cuh        \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk_list.cuh   \
+    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk_rank.cuh   \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_walk_tree.cuh   \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_args.h          \
     $(top_srcdir)/src/mpi/datatype/gpu/gpudt_kernel_list.h   \
