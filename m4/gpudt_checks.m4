@@ -84,15 +84,24 @@ AC_COMPILE_IFELSE([AC_LANG_PROGRAM([],[])],[AC_MSG_RESULT([yes])],[
 CFLAGS=$gpudt_saved
 ])
 
-dnl GPUDT_CHECK_CUDA - nvcc, its version, and the architectures that it can make code for, from
-dnl sm_75 up. Sets NVCC (empty: no kernels), gpudt_cuda_dir, gpudt_cuda_version, gpudt_cuda_archs.
+dnl GPUDT_DEFAULT_ARCHS - of the architectures on standard input, one a line in ascending order, those
+dnl to make machine code for. Code made for X.y runs on every GPU X.z with z >= y, so the lowest minor
+dnl version of a major one is enough. Tegra chips are excepted: they run neither code of discrete GPUs
+dnl nor that of other Tegra chips (CUDA C++ Programming Guide, section 6.1.2). Those from 7.5 up are
+dnl 8.7 (Orin) and Thor, which is 11.0, and 10.1 up to nvcc 12.9. What else there may be is served by
+dnl PTX, see the datatype engine's Makefile.mk.
+AC_DEFUN([GPUDT_DEFAULT_ARCHS],
+[awk '{ major = int($[]1 / 10) } major != last || $[]1 == 87 || $[]1 == 101 { print } { last = major }'])
+
+dnl GPUDT_CHECK_CUDA - nvcc, its version, and the architectures to make code for, from sm_75 up. Sets
+dnl NVCC (empty: no kernels), gpudt_cuda_dir, gpudt_cuda_version, gpudt_cuda_archs (ascending).
 AC_DEFUN([GPUDT_CHECK_CUDA],[
 gpudt_cuda_dir=
 gpudt_cuda_version=
 gpudt_cuda_archs=
 AC_ARG_VAR([NVCC],[CUDA compiler])
 AC_ARG_VAR([GPUDT_CUDA_ARCHS],[architectures to make GPU kernels for, as in "80 90"
-                               (default: all that nvcc knows, from 75 up)])
+                               (default: enough for all that nvcc knows, from 75 up)])
 case $with_cuda in
     no) NVCC= ;;
     auto|yes)
@@ -115,20 +124,24 @@ _GPUDT_EOF
         gpudt_cuda_dir=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^#\\$ TOP=//p'`
         gpudt_cuda_dir=`cd "$gpudt_cuda_dir" && pwd`
         gpudt_cuda_version=`$NVCC --version | sed -n 's/.*release \([[0-9.]]*\),.*/\1/p'`
-        gpudt_cuda_archs=`$NVCC --list-gpu-code | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | awk '$[]1 >= 75' | sort -n | tr '\n' ' ' | sed 's/ $//'`
+        $NVCC --list-gpu-code | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | awk '$[]1 >= 75' | sort -n > conftest.archs
+        gpudt_cuda_archs=`tr '\n' ' ' < conftest.archs | sed 's/ $//'`
         AS_IF([test -n "$GPUDT_CUDA_ARCHS"],[
             for gpudt_arch in $GPUDT_CUDA_ARCHS ; do
                 AS_CASE([" $gpudt_cuda_archs "],[*" $gpudt_arch "*],[],
                         [AC_MSG_ERROR([GPUDT_CUDA_ARCHS names $gpudt_arch; this fork and $NVCC support $gpudt_cuda_archs])])
             done
-            gpudt_cuda_archs=$GPUDT_CUDA_ARCHS
+            printf '%s\n' $GPUDT_CUDA_ARCHS | sort -nu > conftest.chosen
+        ],[
+            GPUDT_DEFAULT_ARCHS < conftest.archs > conftest.chosen
         ])
+        gpudt_cuda_archs=`tr '\n' ' ' < conftest.chosen | sed 's/ $//'`
     ],[
         AC_MSG_RESULT([no])
         AS_IF([test "x$with_cuda" != xauto],[AC_MSG_ERROR([$NVCC cannot compile a kernel; see config.log])])
         NVCC=
     ])
-    rm -f conftest.cu conftest.cubin
+    rm -f conftest.cu conftest.cubin conftest.archs conftest.chosen
 ])
 AC_SUBST([gpudt_cuda_dir])
 ])

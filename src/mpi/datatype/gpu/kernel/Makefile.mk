@@ -13,15 +13,28 @@ mpi_core_sources +=                            \
     src/mpi/datatype/gpu/kernel/gpudt_fatbin.c
 endif BUILD_GPUDT_CUDA
 
-# The kernels become a fat binary: machine code for each architecture and PTX of the newest, for
-# those that come later. The library carries it as constant data.
+# The kernels become a fat binary, which the library carries as constant data. It holds machine code
+# for each of GPUDT_CUDA_ARCHS (in ascending order) and PTX, which a driver compiles for any GPU that
+# none of the machine code runs on.
+#
+# Most of nvcc's time goes into making PTX, and PTX of an architecture may be made machine code for
+# each later one. nvcc has two compilers for that, one for architectures below 100 and one for those
+# from 100 on; what either makes of the kernels is the same for all its architectures but for the line
+# that names one. So each runs once, for the lowest of its architectures; the machine code is what it
+# would be with one run for each.
+#
+# nvcc leaves machine code as it is unless it is told to compress. Its default way to compress is one
+# that every driver of its release reads.
 gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_batch.cuh     \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copy.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_move.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_tile.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_turn.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_list.cuh \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_rank.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_tree.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_args.h        \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernel_list.h \
@@ -30,11 +43,15 @@ gpudt_kernel_files =                                              \
 
 src/mpi/datatype/gpu/kernel/gpudt_kernels.fatbin: $(gpudt_kernel_files)
 	@$(MKDIR_P) src/mpi/datatype/gpu/kernel
-	$(AM_V_GEN)set -- ; for arch in $(GPUDT_CUDA_ARCHS) ; do \
-	    set -- "$$@" -gencode arch=compute_$$arch,code=sm_$$arch ; \
+	$(AM_V_GEN)set -- ; ptx= ; for arch in $(GPUDT_CUDA_ARCHS) ; do \
+	    case $$ptx:$$arch in :*|??:???) \
+	        ptx=$$arch ; set -- "$$@" -gencode arch=compute_$$ptx,code=compute_$$ptx ;; \
+	    esac ; \
+	    set -- "$$@" -gencode arch=compute_$$ptx,code=sm_$$arch ; \
 	done ; \
-	$(GPUDT_NVCC) -std=c++14 -O3 --threads 2 "$$@" -gencode arch=compute_$$arch,code=compute_$$arch \
-	    -I$(top_srcdir)/src/mpi/datatype/gpu -fatbin -o $@ $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu
+	$(GPUDT_NVCC) -std=c++14 -O3 --threads 2 -Xfatbin=-compress-all "$$@" \
+	    -I$(top_srcdir)/src/mpi/datatype/gpu -fatbin -o $@ \
+	    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu
 
 src/mpi/datatype/gpu/kernel/gpudt_fatbin.c: src/mpi/datatype/gpu/kernel/gpudt_kernels.fatbin
 	$(AM_V_GEN)$(SHELL) $(top_srcdir)/src/mpi/datatype/gpu/kernel/embed-fatbin MPII_Gpudt_fatbin \

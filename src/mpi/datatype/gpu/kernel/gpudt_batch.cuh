@@ -12,6 +12,7 @@
 
 #include "gpudt_kernel_list.h"
 #include "gpudt_move.cuh"
+#include "gpudt_walk_tree.cuh"
 
 /* What the locators of all moves need at most. */
 typedef gpudt_tree32<16, 0>::shared_type gpudt_batch_shared;

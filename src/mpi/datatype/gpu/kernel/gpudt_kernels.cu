@@ -11,6 +11,9 @@
 #endif
 
 #include "gpudt_batch.cuh"
+#include "gpudt_turn.cuh"
+#include "gpudt_walk_list.cuh"
+#include "gpudt_walk_rank.cuh"
 
 #define GPUDT_ENTRY(name_, args_, body_, ...)                                                   \
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \

@@ -132,6 +132,17 @@ GPUDT_FN void gpudt_levels(const struct MPII_Gpudt_levels &levels, I(&index)[U],
     }
 }
 
+/* Address of a repetition of a list. A list of repetitions need not begin with 0: the plan passes
+ * over those before the range. */
+GPUDT_FN uint64_t gpudt_list_addr(const struct MPII_Gpudt_args_list &args, int64_t rep)
+{
+    uint64_t index[1] = { (uint64_t) rep };
+    uint64_t addr[1] = { args.span.user };
+    if (rep > 0 || args.levels.top.displ != 0)
+        gpudt_levels<uint64_t, 1> (args.levels, index, addr);
+    return addr[0];
+}
+
 /* A unit that exists: what is located need not be moved, but its lists are read. */
 template <int CHECKED> GPUDT_FN int gpudt_clamp(int at, int lo, int hi)
 {

@@ -1,0 +1,179 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The locator for lists of entries of any length that have an index of them. See gpudt_walk.cuh.
+ * Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_WALK_RANK_CUH_INCLUDED
+#define GPUDT_WALK_RANK_CUH_INCLUDED
+
+#include "gpudt_walk.cuh"
+
+/* A list with an index that tells the entry of each child: nothing to search, nothing to remember. A
+ * tile is mostly in one repetition of the list, where no unit needs a division for that. */
+template <int UNIT, int UNPACK> struct gpudt_rank {
+    typedef struct MPII_Gpudt_args_list args_type;
+    enum {
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_RANK(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 1
+    };
+    struct shared_type {
+        int none;
+    };
+
+    const args_type &args;
+    int64_t rep, begin;         /* repetition that the tile begins in, and its stream position */
+    uint64_t user;              /* its address */
+    bool is_inside;             /* so is all of the tile */
+
+    GPUDT_METHOD gpudt_rank(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
+        user(0), is_inside(false)
+    {
+    }
+
+    GPUDT_METHOD void start() const
+    {
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+    }
+
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        rep = (int64_t) gpudt_div((uint64_t) (pos0 + lo * WORD), args.by_list);
+        begin = rep * args.list_size;
+        is_inside = pos0 + hi * WORD - begin <= args.list_size;
+        user = gpudt_list_addr(args, rep);
+        return hi;
+    }
+
+    GPUDT_METHOD int64_t child_of(int64_t pos) const
+    {
+        return args.shift >= 0 ? pos >> args.shift :
+            (int64_t) gpudt_div((uint64_t) pos, args.by_piece);
+    }
+
+    GPUDT_METHOD uint64_t group_of(int64_t child) const
+    {
+        return gpudt_load<uint64_t>(args.groups + (uint64_t) child / 32 * 8);
+    }
+
+    /* Add to addr the displacements of M bytes at these places in the list. Step by step for all of
+     * them, so that M chains of loads are in flight. */
+    template <int M>
+    GPUDT_METHOD void look_up(const int64_t(&pos)[M], uint64_t(&addr)[M]) const
+    {
+        uint64_t group[M];
+        int64_t child[M], entry[M];
+
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++) {
+            child[i] = child_of(pos[i]);
+            group[i] = group_of(child[i]);
+        }
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++)
+            entry[i] = (int32_t) (group[i] >> 32) +
+                __popc((uint32_t) group[i] & ((2u << (child[i] & 31)) - 1));
+        GPUDT_UNROLL
+        for (int i = 0; i < M; i++)
+            addr[i] += (uint64_t) (gpudt_entry(args.displ, entry[i]) + pos[i] +
+                                   child[i] * args.gap);
+    }
+
+    /* The same for U words of N adjacent units: the first is looked up, and where an entry begins
+     * with a child that follows it. */
+    template <int U>
+    GPUDT_METHOD void look_up_words(const int64_t(&pos)[U], uint64_t(&addr)[U * N]) const
+    {
+        const int piece = args.piece < WORD ? (int) args.piece : WORD;
+        uint64_t begins[U];
+        int64_t child[U], entry[U], disp[U];
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            child[u] = child_of(pos[u]);
+            const uint64_t group = group_of(child[u]);
+            begins[u] = (uint32_t) group;
+            entry[u] = (int32_t) (group >> 32);
+        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            const int bit = (int) (child[u] & 31);
+            entry[u] += __popc((uint32_t) begins[u] & ((2u << bit) - 1));
+            disp[u] = gpudt_entry(args.displ, entry[u]);
+            if (bit + N > 32)
+                begins[u] |= group_of(child[u] + N) << 32;
+            begins[u] >>= bit;
+        }
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            const int64_t rest = (child[u] + 1) * args.piece - pos[u];
+            uint32_t next = (uint32_t) begins[u];       /* bit 0: of the child at hand */
+            int left = rest < WORD ? (int) rest : WORD; /* from the word's begin to that child's end */
+            uint64_t at = addr[u * N] + (uint64_t) (disp[u] + pos[u] + child[u] * args.gap);
+
+            addr[u * N] = at;
+            GPUDT_UNROLL
+            for (int n = 1; n < N; n++) {
+                if (n * UNIT == left) {
+                    left += piece;
+                    at += (uint64_t) args.gap;
+                    next >>= 1;
+                    if (next & 1) {
+                        const int64_t other = gpudt_entry(args.displ, ++entry[u]);
+                        at += (uint64_t) (other - disp[u]);
+                        disp[u] = other;
+                    }
+                }
+                addr[u * N + n] = at + n * UNIT;
+            }
+        }
+    }
+
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
+                             uint64_t(&addr)[U * N]) const
+    {
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            addr[i] = user;
+        if (N > 1 && is_inside) {
+            int64_t pos[U];
+            GPUDT_UNROLL
+            for (int u = 0; u < U; u++)
+                pos[u] = pos0 - begin + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) * UNIT;
+            look_up_words<U> (pos, addr);
+            return;
+        }
+        int64_t pos[U * N];
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            pos[i] = pos0 - begin +
+                gpudt_clamp<CHECKED> (first[i / N] + i % N * STEP, lo, hi) * UNIT;
+        if (!is_inside) {
+            GPUDT_UNROLL
+            for (int i = 0; i < U * N; i++) {
+                const int64_t more = (int64_t) gpudt_div((uint64_t) pos[i], args.by_list);
+                pos[i] -= more * args.list_size;
+                if (more > 0)
+                    addr[i] = gpudt_list_addr(args, rep + more);
+            }
+        }
+        look_up<U * N> (pos, addr);
+    }
+
+    GPUDT_METHOD uint64_t point(int64_t pos) const
+    {
+        const int64_t which = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+        const int64_t rest[1] = { pos - which * args.list_size };
+        uint64_t addr[1] = { gpudt_list_addr(args, which) };
+        look_up<1> (rest, addr);
+        return addr[0];
+    }
+};
+
+#endif /* GPUDT_WALK_RANK_CUH_INCLUDED */
