@@ -89,16 +89,17 @@ struct MPIDI_Gpudt_msg {
 /* Have the progress engine call what is under way, from the first message on. */
 int MPIDI_Gpudt_hook_make(void);
 
+/* Lets what is under way advance.
+ *   has_ended  (OUT)  set if some request was completed, else left alone
+ * Returns whether some is still under way. */
+typedef bool (*MPIDI_Gpudt_advance_fn) (bool * has_ended);
+
+/* Have the hook let something else advance, beside messages between processes.
+ *   end  (IN)  gives up what is left, in MPI_Finalize */
+void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void));
+
 /* Have the progress engine look. */
 void MPIDI_Gpudt_wake(void);
-
-/* Let messages of the process to itself advance (ch3u_gpudt_self.c).
- *   has_ended  (OUT)  set if some request was completed, else left alone
- * Returns whether some are still under way. */
-bool MPIDI_Gpudt_self_advance(bool * has_ended);
-
-/* Give up those that are left; part of MPI_Finalize. */
-void MPIDI_Gpudt_self_end(void);
 
 /* Make the state of a message and attach it to its request.
  *   req      (IN)   its user_buf, user_count and datatype are set
@@ -117,11 +118,15 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
  * change of its state; it may be gone afterwards. */
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 
-/* Let a message advance now, from within the hook. */
-void MPIDI_Gpudt_msg_run(struct MPIDI_Gpudt_msg *msg);
-
 /* End a message whose parts are all idle or granted: complete its request with its error. */
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
+
+/* Part a message from its request, which is destroyed. The message may be gone afterwards. */
+void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg);
+
+/* End the messages of a connection that has failed.
+ *   is_shared  (IN)  whether the other process may have chunks of this one's pool mapped */
+void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno);
 
 /* Note a failure; the first one stays. */
 void MPIDI_Gpudt_msg_fail(struct MPIDI_Gpudt_msg *msg, int mpi_errno);
@@ -160,8 +165,10 @@ bool MPIDI_Gpudt_part_fill_now(struct MPIDI_Gpudt_part *part, size_t sz);
 void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);
 
 /* Give memory to the messages that wait, in turn.
+ *   run  (IN)  lets a message advance
  * Returns whether some still wait. */
-bool MPIDI_Gpudt_wait_serve(void);
+typedef void (*MPIDI_Gpudt_run_fn) (struct MPIDI_Gpudt_msg * msg);
+bool MPIDI_Gpudt_wait_serve(MPIDI_Gpudt_run_fn run);
 
 /* Give back what a part holds. */
 void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part);

@@ -28,7 +28,7 @@
  * and an eager message for a GPU buffer passes through chunks on its way to it.
  *
  * The progress engine looks only at messages that a GPU works for and at those whose turn it is to
- * get memory (ch3u_gpudt_part.c). All others wait for a packet, and cost nothing meanwhile. */
+ * get memory (ch3u_gpudt_memory.c). All others wait for a packet, and cost nothing meanwhile. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidu_yield.h"
@@ -43,6 +43,10 @@ static bool has_ended;          /* some request was completed */
 
 static int hook_id;
 static bool has_hook = false;
+
+/* Of ch3u_gpudt_self.c; NULL: no such message yet. */
+static MPIDI_Gpudt_advance_fn others_advance = NULL;
+static void (*others_end) (void) = NULL;
 
 /* ---- the progress engine ---- */
 
@@ -90,7 +94,7 @@ static void msg_settle(struct MPIDI_Gpudt_msg *msg)
         MPIDI_Gpudt_wake();
 }
 
-void MPIDI_Gpudt_msg_run(struct MPIDI_Gpudt_msg *msg)
+static void msg_run(struct MPIDI_Gpudt_msg *msg)
 {
     msg->wants_memory = false;
     if (msg->req)
@@ -104,7 +108,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
         active_set(msg, true);
     } else {
         is_advancing = true;
-        MPIDI_Gpudt_msg_run(msg);
+        msg_run(msg);
         is_advancing = false;
     }
 }
@@ -113,7 +117,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
 static int hook(int *made_progress)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
-    bool is_self_busy;
+    bool are_others_busy;
 
     if (is_advancing)
         return MPI_SUCCESS;
@@ -122,9 +126,9 @@ static int hook(int *made_progress)
 
     /* What is advanced may add messages to the list; it removes none but itself */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
-        MPIDI_Gpudt_msg_run(msg);
-    is_self_busy = MPIDI_Gpudt_self_advance(&has_ended);
-    if (!MPIDI_Gpudt_wait_serve() && actives == NULL && !is_self_busy) {
+        msg_run(msg);
+    are_others_busy = others_advance && others_advance(&has_ended);
+    if (!MPIDI_Gpudt_wait_serve(msg_run) && actives == NULL && !are_others_busy) {
         MPIDI_Gpudt_is_busy = false;
         MPIR_Progress_hook_deactivate(hook_id);
     }
@@ -148,7 +152,8 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
             msg->req->dev.gpudt = NULL;
         msg_free(msg);
     }
-    MPIDI_Gpudt_self_end();
+    if (others_end)
+        others_end();
     MPIR_Progress_hook_deregister(hook_id);
     has_hook = false;
     MPIDI_Gpudt_is_busy = false;
@@ -171,6 +176,12 @@ int MPIDI_Gpudt_hook_make(void)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void))
+{
+    others_advance = advance;
+    others_end = end;
 }
 
 void MPIDI_Gpudt_poll_pause(void)
@@ -250,71 +261,33 @@ int MPIDI_Gpudt_msg_parts(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_pa
 
 /* The user's buffer must not be touched any more. Chunks that the channel is writing or reading are
  * kept until it is done with them. */
-void MPIDI_Gpudt_request_destroyed(MPIR_Request * req)
+void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg)
 {
-    struct MPIDI_Gpudt_msg *msg = req->dev.gpudt;
-
-    if (req->dev.gpudt_vc)
-        MPIDI_Gpudt_short_unwanted(req);
-    if (msg == NULL)
-        return;
     for (int i = 0; i < msg->nparts; i++) {
         if (msg->part[i].state != MPIDI_GPUDT_PART__WIRE)
             MPIDI_Gpudt_part_clear(&msg->part[i]);
     }
+    msg->req->dev.gpudt = NULL;
     msg->req = NULL;
-    req->dev.gpudt = NULL;
     if (is_advancing)
         active_set(msg, true);
     else
         msg_settle(msg);
 }
 
-void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
+void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
 {
     struct MPIDI_Gpudt_msg *msg;
-    int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", vc->pg_rank);
     DL_FOREACH(msgs, msg) {
         if (msg->vc == vc) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
             for (int i = 0; i < msg->nparts; i++) {
-                if (msg->part[i].state == MPIDI_GPUDT_PART__GRANTED && MPIDI_Gpudt_may_share(vc))
+                if (is_shared && msg->part[i].state == MPIDI_GPUDT_PART__GRANTED)
                     MPIDU_gpudt_chunk_taint(msg->part[i].chunk);
             }
             active_set(msg, true);
         }
     }
-    MPIDI_Gpudt_short_vc_failed(vc, mpi_errno);
-}
-
-/* ---- the other end ---- */
-
-bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc)
-{
-    MPIDI_VC_t *own;
-
-    /* Node numbers mean something within one group of processes only */
-    if (!MPIR_CVAR_GPUDT_SHARE || vc->pg != MPIDI_Process.my_pg || vc->node_id < 0)
-        return false;
-    MPIDI_PG_Get_vc(MPIDI_Process.my_pg, MPIDI_Process.my_pg_rank, &own);
-    return own->node_id == vc->node_id;
-}
-
-int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Request *req = NULL;
-
-    MPID_THREAD_CS_ENTER(POBJ, vc->pobj_mutex);
-    mpi_errno = MPIDI_CH3_iStartMsg(vc, pkt, sz, &req);
-    MPID_THREAD_CS_EXIT(POBJ, vc->pobj_mutex);
-    if (req) {
-        if (mpi_errno == MPI_SUCCESS)
-            mpi_errno = req->status.MPI_ERROR;
-        MPIR_Request_free(req);
-    }
-    return mpi_errno;
 }

@@ -52,42 +52,6 @@ int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq)
     return room;
 }
 
-int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
-                               MPIR_Request ** rreq_ptr, bool * is_matched)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_Message_match match = pkt->match;
-    MPIR_Request *rreq;
-    int found;
-
-    MPID_THREAD_CS_ENTER(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
-    rreq = MPIDI_CH3U_Recvq_FDP_or_AEU(&match, &found);
-    MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
-                         MPIDI_CH3U_Recvq_count_unexp());
-
-    rreq->status.MPI_SOURCE = pkt->match.parts.rank;
-    rreq->status.MPI_TAG = pkt->match.parts.tag;
-    MPIR_STATUS_SET_COUNT(rreq->status, pkt->data_sz);
-    rreq->dev.sender_req_id = pkt->sender_req_id;
-    rreq->dev.recv_data_sz = pkt->data_sz;
-    MPIDI_Request_set_seqnum(rreq, pkt->seqnum);
-    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
-    rreq->dev.gpudt_vc = vc;
-    if (!found) {
-        /* Somebody may be waiting in a probe */
-        rreq->dev.OnDataAvail = NULL;
-        MPIDI_CH3_Progress_signal_completion();
-    }
-    *rreq_ptr = rreq;
-    *is_matched = found;
-
-  fn_exit:
-    MPID_THREAD_CS_EXIT(POBJ, MPIR_THREAD_POBJ_MSGQ_MUTEX);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
                         intptr_t * buflen, MPIR_Request ** rreqp)
 {

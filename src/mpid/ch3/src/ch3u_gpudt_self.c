@@ -103,7 +103,7 @@ static void errors_set(const struct self_copy *copy)
     }
 }
 
-/* Have the requests stay incomplete until MPIDI_Gpudt_self_advance has completed them once more. */
+/* Have the requests stay incomplete until copies_advance has completed them once more. */
 static void copy_list(struct self_copy *copy)
 {
     int was_incomplete;
@@ -112,6 +112,35 @@ static void copy_list(struct self_copy *copy)
     MPIDI_CH3U_Request_increment_cc(copy->rreq, &was_incomplete);
     DL_APPEND(copies, copy);
     MPIDI_Gpudt_wake();
+}
+
+/* For MPIDI_Gpudt_hook_also. */
+static bool copies_advance(bool * has_ended)
+{
+    struct self_copy *copy, *next;
+
+    DL_FOREACH_SAFE(copies, copy, next) {
+        if (copy_run(copy)) {
+            DL_DELETE(copies, copy);
+            errors_set(copy);
+            MPID_Request_complete(copy->sreq);
+            MPID_Request_complete(copy->rreq);
+            copy_clear(copy);
+            *has_ended = true;
+        }
+    }
+    return copies != NULL;
+}
+
+/* Give up those that are left; part of MPI_Finalize. */
+static void copies_end(void)
+{
+    struct self_copy *copy, *next;
+
+    DL_FOREACH_SAFE(copies, copy, next) {
+        DL_DELETE(copies, copy);
+        copy_clear(copy);
+    }
 }
 
 /* Start a copy of sz bytes.
@@ -129,6 +158,7 @@ static int copy_start(const struct self_copy *what, const void *sbuf, MPI_Aint s
     *copy = *what;
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPIDI_Gpudt_hook_also(copies_advance, copies_end);
     mpi_errno = chunk_begin(copy, sbuf, scount, sdt, rbuf, rcount, rdt);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (copy->chunk == NULL)
@@ -178,32 +208,5 @@ void MPIDI_Gpudt_self_copy(MPIR_Request * sreq, const void *sbuf, MPI_Aint scoun
                                      MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d",
                                      (int) (scount * ssize), (int) room);
         errors_set(&copy);
-    }
-}
-
-bool MPIDI_Gpudt_self_advance(bool * has_ended)
-{
-    struct self_copy *copy, *next;
-
-    DL_FOREACH_SAFE(copies, copy, next) {
-        if (copy_run(copy)) {
-            DL_DELETE(copies, copy);
-            errors_set(copy);
-            MPID_Request_complete(copy->sreq);
-            MPID_Request_complete(copy->rreq);
-            copy_clear(copy);
-            *has_ended = true;
-        }
-    }
-    return copies != NULL;
-}
-
-void MPIDI_Gpudt_self_end(void)
-{
-    struct self_copy *copy, *next;
-
-    DL_FOREACH_SAFE(copies, copy, next) {
-        DL_DELETE(copies, copy);
-        copy_clear(copy);
     }
 }

@@ -128,23 +128,6 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t data_sz)
-{
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_rndv_req_to_send_t *pkt = &upkt.rndv_req_to_send;
-    MPIR_Request *sreq = msg->req;
-
-    MPIDI_Pkt_init(pkt, type);
-    pkt->match = sreq->dev.match;
-    pkt->match.parts.rank = sreq->comm->rank;
-    pkt->sender_req_id = sreq->handle;
-    pkt->data_sz = data_sz;
-    MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
-    MPIDI_Pkt_set_seqnum(pkt, seqnum);
-    MPIDI_Request_set_seqnum(sreq, seqnum);
-    return MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-}
-
 /* ---- chunks ---- */
 
 /* The first grant of a message says how it goes. */
@@ -289,60 +272,6 @@ static void part_ship(struct MPIDI_Gpudt_part *part)
     } else {
         MPIDI_Gpudt_part_send(part, pkt, sizeof(*pkt));
     }
-}
-
-/* The channel is done with a part; called when the part's own request is complete. */
-static int part_wired(MPIR_Request * req)
-{
-    struct MPIDI_Gpudt_part *part = req->dev.user_buf;
-
-    if (req->status.MPI_ERROR) {
-        MPIDI_Gpudt_msg_fail(part->msg, req->status.MPI_ERROR);
-        part->msg->is_peer_gone = true;
-    }
-    MPIDI_Gpudt_part_clear(part);
-    MPIDI_Gpudt_msg_advance(part->msg);
-    return MPI_SUCCESS;
-}
-
-void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_msg *msg = part->msg;
-    MPIR_Request *req;
-    struct iovec iov[2];
-
-    req = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
-    MPIR_ERR_CHKANDJUMP(!req, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
-    MPIR_Object_set_ref(req, 1);
-    MPIDI_Request_set_type(req, MPIDI_REQUEST_TYPE_SEND);
-    req->dev.OnDataAvail = NULL;
-    req->dev.request_completed_cb = part_wired;
-    req->dev.user_buf = part;
-    part->state = MPIDI_GPUDT_PART__WIRE;
-    iov[0].iov_base = pkt;
-    iov[0].iov_len = sz;
-    iov[1].iov_base = part->mem;
-    iov[1].iov_len = part->len;
-    MPID_THREAD_CS_ENTER(POBJ, msg->vc->pobj_mutex);
-    mpi_errno = MPIDI_CH3_iSendv(msg->vc, req, iov, 2);
-    MPID_THREAD_CS_EXIT(POBJ, msg->vc->pobj_mutex);
-    if (mpi_errno) {
-        /* The request may be complete or not; if not, nobody will complete it */
-        if (part->state == MPIDI_GPUDT_PART__WIRE) {
-            req->dev.request_completed_cb = NULL;
-            MPIR_Request_free(req);
-            MPIDI_Gpudt_part_clear(part);
-        }
-        goto fn_fail;
-    }
-
-  fn_exit:
-    return;
-  fn_fail:
-    MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-    msg->is_peer_gone = true;
-    goto fn_exit;
 }
 
 /* Tell the receiver that no more will come. It answers, and until then the request must stay,

@@ -8,25 +8,6 @@
 #include "mpidimpl.h"
 #include "mpidi_revoked.h"
 
-static void room_remove(MPIR_Request * rreq)
-{
-    rreq->dev.user_buf = NULL;
-    rreq->dev.user_count = 0;
-    rreq->dev.datatype = MPI_BYTE;
-}
-
-MPIR_Request *MPIDI_CH3U_Receive_nothing(void)
-{
-    int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
-    MPIR_Request *rreq;
-
-    MPIDI_Request_create_rreq(rreq, mpi_errno, return NULL);
-    room_remove(rreq);
-    rreq->dev.recv_pending_count = 1;
-    MPIR_Request_free(rreq);
-    return rreq;
-}
-
 /* Where a rendezvous message comes from. Returns NULL if that is not known. */
 static MPIDI_VC_t *rndv_vc(const MPIR_Request * rreq)
 {
@@ -46,7 +27,7 @@ void MPIDI_CH3U_Drop_unexpected(MPIR_Request * rreq)
     int type = MPIDI_Request_get_msg_type(rreq);
     MPIDI_VC_t *vc = type == MPIDI_REQUEST_RNDV_MSG ? rndv_vc(rreq) : NULL;
 
-    room_remove(rreq);
+    MPIDI_Request_remove_room(rreq);
     if (vc) {
         /* A sender that cannot be told is gone */
         int mpi_errno ATTRIBUTE((unused));

@@ -17,12 +17,15 @@ noinst_HEADERS +=                                    \
 
 mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
+    src/mpid/ch3/src/ch3u_gpudt_end.c                \
+    src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
     src/mpid/ch3/src/ch3u_gpudt_part.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
+    src/mpid/ch3/src/ch3u_gpudt_wire.c               \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \
     src/mpid/ch3/src/ch3u_revoked.c                  \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
