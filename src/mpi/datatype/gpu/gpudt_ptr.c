@@ -60,13 +60,14 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     CUmemorytype type = 0;
     int is_managed = 0, device = -1;
     unsigned sync_memops = 0;
+    unsigned long long id = 0;
     CUcontext ctx = NULL;
     CUpointer_attribute attributes[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
-        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CU_POINTER_ATTRIBUTE_BUFFER_ID
     };
-    void *values[] = { &type, &is_managed, &device, &ctx, &sync_memops };
+    void *values[] = { &type, &is_managed, &device, &ctx, &sync_memops, &id };
     CUresult res;
 
     MPIR_FUNC_ENTER;
@@ -76,7 +77,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         goto fn_exit;
     }
 
-    res = drv->cuPointerGetAttributes(5, attributes, values, (CUdeviceptr) addr);
+    res = drv->cuPointerGetAttributes(6, attributes, values, (CUdeviceptr) addr);
     if (unlikely(res == CUDA_ERROR_NOT_PERMITTED && is_readable(addr))) {
         /* The driver answers nothing inside of cudaLaunchHostFunc and stream callbacks */
         *ptr = host;
@@ -99,6 +100,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         ptr->device = device;
         ptr->ctx = ctx;
         ptr->sync_memops = sync_memops != 0;
+        ptr->id = id;
     }
 
   fn_exit:

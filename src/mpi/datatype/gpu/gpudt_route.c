@@ -120,7 +120,6 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIR_Gpudt_ptr_t *ptr = &other->ptr;
-    MPII_Gpudt_ctx_t entered;
 
     *other_engine = NULL;
     if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
@@ -128,9 +127,8 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
         *other_engine = other->engine;
         if (other->engine)
             goto fn_exit;
-        mpi_errno = MPII_Gpudt_engine_enter(op->drv, ptr->device, ptr->ctx, other_engine, &entered);
+        mpi_errno = MPII_Gpudt_engine_get(op->drv, ptr->device, ptr->ctx, other_engine);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        MPII_Gpudt_ctx_leave(op->drv, &entered);
     }
 
   fn_exit:
