@@ -57,6 +57,8 @@ struct MPII_Gpudt_queue {
     struct slot slots[NSLOTS];
     char *mem;                  /* of all slots; NULL: none */
     bool no_mem;                /* it could not be had */
+    int ncopies;                /* the driver's in flight */
+    int64_t copied;             /* their bytes */
     int nflights;
     struct {
         struct MPII_Gpudt_flag flag;    /* may have been given to another launch since */
@@ -83,6 +85,27 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
 
+/* A limit of blocks is one of each launch, which the plan keeps for each move. */
+static bool may_batch(int64_t bytes)
+{
+    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 && bytes <= MPII_GPUDT_BATCH_LARGE;
+}
+
+bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             int64_t bytes)
+{
+    struct MPII_Gpudt_queue *queue;
+    bool is_due;
+
+    if (!may_batch(bytes))
+        return false;
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    is_due = queue && (queue->open || !is_time(queue, bytes));
+    MPL_initlock_unlock(&batch_lock);
+    return is_due;
+}
+
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added)
 {
@@ -93,8 +116,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
     CUfunction together, alone;
 
     *added = false;
-    /* A limit of blocks is one of each launch, which the plan keeps for each move */
-    if (!MPIR_CVAR_GPUDT_BATCH || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0 || m->len > MPII_GPUDT_BATCH_LARGE)
+    if (!may_batch(m->len))
         goto fn_exit;
 
     MPL_initlock_lock(&batch_lock);
@@ -141,6 +163,21 @@ void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     if (queue)
         flight_add(queue, flag, bytes);
     MPL_initlock_unlock(&batch_lock);
+}
+
+bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                int64_t bytes)
+{
+    struct MPII_Gpudt_queue *queue;
+
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue) {
+        queue->ncopies += bytes > 0 ? 1 : -1;
+        queue->copied += bytes;
+    }
+    MPL_initlock_unlock(&batch_lock);
+    return queue != NULL;
 }
 
 void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, bool must)
@@ -193,7 +230,7 @@ static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
  * are about to end. */
 static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes)
 {
-    int64_t ahead = 0;
+    int64_t ahead = queue->copied;
 
     for (int i = 0; i < queue->nflights;) {
         if (flag_is_past(&queue->flights[i].flag)) {
@@ -203,7 +240,7 @@ static bool is_time(struct MPII_Gpudt_queue *queue, int64_t bytes)
             i++;
         }
     }
-    return queue->nflights == 0 ||
+    return queue->nflights + queue->ncopies == 0 ||
         (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
 }
 

@@ -9,11 +9,11 @@
 #include "gpudt_internal.h"
 
 #define FLAG_LOOKS 1000         /* at a flag by calls that do not block, before the driver is asked */
-#define FLAG_WRITE_MAX (128 * 1024)     /* bytes of a copy whose end a flag says: a write by the stream
-                                         * keeps the next copy waiting for some microseconds */
+#define NOTE_MAX (128 * 1024)   /* bytes of a copy that small moves wait for, to go out together */
 #define FLAG_SECONDS 30e-6      /* of looking at it by one that blocks */
 
 static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+static int step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
 static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
                        struct MPII_Gpudt_flag *flag);
 static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
@@ -23,7 +23,7 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
 static int queue_leave(MPIR_Gpudt_op * op, bool * is_started);
-static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready);
 static void op_drain(MPIR_Gpudt_op * op);
 static void op_finish(MPIR_Gpudt_op * op);
@@ -94,7 +94,7 @@ static void op_drain(MPIR_Gpudt_op * op)
         MPII_Gpudt_engine_t *engine = op->step[i].engine;
         MPII_Gpudt_ctx_t entered;
         if (engine && MPII_Gpudt_engine_reenter(engine, &entered) == MPI_SUCCESS) {
-            op->drv->cuStreamSynchronize(engine->streams[op->lane]);
+            op->drv->cuStreamSynchronize(engine->streams[op->step[i].lane]);
             MPII_Gpudt_ctx_leave(op->drv, &entered);
         }
     }
@@ -113,6 +113,9 @@ static void op_finish(MPIR_Gpudt_op * op)
         }
     }
     op->nchunks = 0;
+    if (op->noted)
+        MPII_Gpudt_batch_note_copy(op->engine, op->lane, -op->noted);
+    op->noted = 0;
     MPII_Gpudt_op_release_types(op);
 }
 
@@ -144,9 +147,13 @@ static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * 
         mpi_errno = step_start(op, chunk, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         chunk->nsteps++;
-        /* A stream keeps two steps in order by itself */
         if (engine && (i + 1 == total || op->step[i + 1].engine != engine))
             goto fn_exit;
+        /* A stream keeps two steps in order by itself */
+        if (engine && op->step[i + 1].lane != op->step[i].lane) {
+            mpi_errno = step_follow(op, chunk, i);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+        }
     }
     *ended = true;
 
@@ -154,6 +161,54 @@ static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * 
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* Record an event where step i ends on its stream. */
+static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+
+    if (chunk->event[i] == NULL) {
+        mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->step[i].lane]),
+                     mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Have step i + 1 wait for step i, which is in another stream of the same engine. */
+static int step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_step *next = &op->step[i + 1];
+
+    mpi_errno = step_record(op, chunk, i);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_CHECK(op->drv, cuStreamWaitEvent(next->engine->streams[next->lane], chunk->event[i], 0),
+                     mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Let small moves know that they would wait for step i, unless it is in a queue itself. */
+static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+                      const struct MPII_Gpudt_flag *flag)
+{
+    if (flag->word && !MPL_atomic_relaxed_load_int(&op->is_queued)) {
+        MPII_Gpudt_batch_note(op->step[i].engine, op->step[i].lane, flag, chunk->len);
+    } else if (!flag->word && op->is_direct && chunk->len <= NOTE_MAX &&
+               MPII_Gpudt_batch_note_copy(op->engine, op->lane, chunk->len)) {
+        op->noted = chunk->len;
+    }
 }
 
 /* Start step i, and mark its end on the stream if somebody will wait for it there. */
@@ -172,18 +227,11 @@ static int step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
     mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    if (is_waited_for && !op->is_blocking) {
-        if (flag->word == NULL && chunk->len <= FLAG_WRITE_MAX)
-            MPII_Gpudt_flag_write(engine, op->lane, flag);
-        if (flag->word && !MPL_atomic_relaxed_load_int(&op->is_queued))
-            MPII_Gpudt_batch_note(engine, op->lane, flag, chunk->len);
-    }
+    if (is_waited_for && !op->is_blocking)
+        step_note(op, chunk, i, flag);
     if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
-        if (chunk->event[i] == NULL) {
-            mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-        }
-        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]), mpi_errno);
+        mpi_errno = step_record(op, chunk, i);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -229,7 +277,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     }
 
     if (chunk->flag[i].word) {
-        mpi_errno = flag_wait(op, engine, &chunk->flag[i], ready);
+        mpi_errno = flag_wait(op, &op->step[i], &chunk->flag[i], ready);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     } else if (!op->is_blocking) {
         res = op->drv->cuEventQuery(chunk->event[i]);
@@ -242,7 +290,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     } else if (chunk->event[i]) {
         MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
     } else {
-        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]), mpi_errno);
     }
 
   fn_exit:
@@ -271,19 +319,20 @@ static bool flag_spin(const struct MPII_Gpudt_flag *flag)
 }
 
 /* Wait for a flag, or, now and then, see whether a kernel that has not set it has failed. */
-static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready)
 {
     int mpi_errno = MPI_SUCCESS;
+    CUstream stream = step->engine->streams[step->lane];
 
     *ready = false;
     if (op->is_blocking) {
         /* Longer waits are the driver's, which may give the processor away */
         if (!flag_spin(flag))
-            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(stream), mpi_errno);
         *ready = true;
     } else if (op->nlooks > 0) {
-        CUresult res = op->drv->cuStreamQuery(engine->streams[op->lane]);
+        CUresult res = op->drv->cuStreamQuery(stream);
         if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
             mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuStreamQuery", __func__, __LINE__);
             goto fn_fail;
@@ -291,7 +340,7 @@ static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
         *ready = res == CUDA_SUCCESS;
     }
     if (*ready)
-        MPII_Gpudt_flag_put(engine, flag);
+        MPII_Gpudt_flag_put(step->engine, flag);
 
   fn_exit:
     return mpi_errno;
@@ -345,7 +394,7 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
     char *addr = side->addr + chunk->pos;
     struct MPII_Gpudt_move move = {
         .engine = engine,
-        .lane = op->lane,
+        .lane = op->step[i].lane,
         .side = side,
         .pos = chunk->pos,
         .len = chunk->len,
@@ -363,7 +412,8 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
         case MPII_GPUDT_METHOD__ROWS:
             return MPII_Gpudt_rows_launch(&move);
         case MPII_GPUDT_METHOD__COPY:
-            return MPII_Gpudt_copy_launch(engine, op->lane, unpack ? addr : area->mem,
+            return MPII_Gpudt_copy_launch(engine, op->step[i].lane,
+                                          unpack ? addr : area->mem,
                                           unpack ? area->mem : addr, chunk->len);
         default:
             return step_cpu(side, chunk, unpack);

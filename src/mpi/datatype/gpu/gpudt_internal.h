@@ -50,11 +50,12 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
-/* Streams of an engine: what is in one of them does not queue behind what is in the other. All steps of
- * an operation that an engine does are in the same one. */
+/* Streams of an engine: what is in one of them does not queue behind what is in another. */
 enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
     MPII_GPUDT_LANE__UNPACK,
+    MPII_GPUDT_LANE__TO_HOST,   /* copies of what was packed in the first, while that packs on */
+    MPII_GPUDT_LANE__FROM_HOST, /* copies of what is unpacked in the second */
     MPII_GPUDT_NLANES
 };
 
@@ -204,9 +205,6 @@ struct MPII_Gpudt_flag {
  *   nblocks  (IN)  blocks of threads that are to set it together */
 void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          unsigned nblocks, struct MPII_Gpudt_flag *flag);
-/* Have the driver set a flag when a stream gets there, if it can; no flag else. */
-void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag);
 /* Give one back, if there is one, when it is set or never will be. */
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
 
@@ -271,6 +269,7 @@ enum MPII_Gpudt_method_e {
 struct MPII_Gpudt_step {
     enum MPII_Gpudt_method_e method;
     MPII_Gpudt_engine_t *engine;        /* NULL: METHOD__CPU */
+    enum MPII_Gpudt_lane_e lane;        /* of the engine */
 };
 
 #define MPII_GPUDT_MAX_CHUNKS 8
@@ -308,6 +307,7 @@ struct MPIR_Gpudt_op {
     unsigned nlooks;            /* at flags that were not set */
     MPL_atomic_int_t is_queued; /* its move waits in a queue */
     int batch_errno;            /* why it could not be started from there; set before is_queued is not */
+    int64_t noted;              /* bytes of a copy that the queue of its lane counts as in flight */
     struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
 };
 
@@ -402,9 +402,19 @@ int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added);
 
+/* Whether a move of so many bytes would be left in a queue now. */
+bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             int64_t bytes);
+
 /* Note that work of so many bytes, which nobody blocks for, has been started, and will set a flag. */
 void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            const struct MPII_Gpudt_flag *flag, int64_t bytes);
+
+/* Note that a copy of so many bytes, which nobody blocks for and which sets no flag, has been started,
+ * or, with their negative, that it has ended.
+ * Returns false if there is no memory to note it. */
+bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                int64_t bytes);
 
 /* Start what is in a queue if it would not wait any more. Costs a few loads else. What is in it when
  * that fails gets the error as its batch_errno.

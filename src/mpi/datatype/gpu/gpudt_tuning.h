@@ -74,11 +74,9 @@
 /* Blocks of the batch kernel that a multiprocessor must have registers for. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 
-/* Contiguous copies of at most so many bytes are a kernel's, which says by a flag that it is done, where
- * somebody waits for them at once; and where they are started without waiting, which lets a batch take
- * them. */
-#define MPII_GPUDT_CONTIG_WAITED  (16 << 10)
-#define MPII_GPUDT_CONTIG_STARTED (64 << 10)
+/* Bytes of a datatype that pass between GPU and host by GPU memory and a copy engine, at least, where
+ * nobody blocks for them. */
+#define MPII_GPUDT_STAGED_MIN (1 << 20)
 
 /* Cost model: nanoseconds. */
 #define MPII_GPUDT_LAUNCH_NS       7600.0
