@@ -48,7 +48,7 @@
     F(Memcpy3DAsync, 3020) F(MemsetD8, 3020) F(MemsetD8Async, 3020)             \
     F(StreamCreate, 2000) F(StreamCreateWithPriority, 5050)                     \
     F(StreamDestroy, 4000) F(StreamSynchronize, 2000) F(StreamQuery, 2000)      \
-    F(StreamWriteValue32, 11070) F(StreamWaitEvent, 3020)                       \
+    F(StreamWaitEvent, 3020)                                                    \
     F(EventCreate, 2000) F(EventDestroy, 4000)                                  \
     F(EventRecord, 2000) F(EventQuery, 2000) F(EventSynchronize, 2000)          \
     F(EventElapsedTime, 12080)

@@ -118,6 +118,9 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
  * change of its state; it may be gone afterwards. */
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 
+/* Let a few messages advance that a GPU may have done something for, in a call that does not wait. */
+void MPIDI_Gpudt_poll_some(void);
+
 /* End a message whose parts are all idle or granted: complete its request with its error. */
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
 

@@ -33,6 +33,10 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidu_yield.h"
 
+/* Messages that a call looks at which does not wait: those that were started first. The call must not
+ * take longer the more messages there are. */
+#define POLL_SOME 4
+
 /* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
 
@@ -137,6 +141,22 @@ static int hook(int *made_progress)
         *made_progress = TRUE;
     is_advancing = false;
     return MPI_SUCCESS;
+}
+
+void MPIDI_Gpudt_poll_some(void)
+{
+    struct MPIDI_Gpudt_msg *msg, *next;
+    int n = 0;
+
+    if (is_advancing)
+        return;
+    is_advancing = true;
+    DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {
+        if (n++ == POLL_SOME)
+            break;
+        msg_run(msg);
+    }
+    is_advancing = false;
 }
 
 /* For MPIR_Add_finalize. Messages that are left belong to requests that the program never

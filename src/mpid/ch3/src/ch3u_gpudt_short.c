@@ -93,6 +93,8 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     nsending++;
     if (msg->part[0].op == NULL)
         MPIDI_Gpudt_msg_advance(msg);
+    /* A program that starts many messages before it waits keeps the other end busy meanwhile */
+    MPIDI_Gpudt_poll_some();
 
   fn_exit:
     return mpi_errno;

@@ -62,6 +62,7 @@
     F(StreamQuery, 2000, "cuStreamQuery")                                           \
     F(StreamIsCapturing, 10000, "cuStreamIsCapturing")                              \
     F(StreamSynchronize, 2000, "cuStreamSynchronize")                               \
+    F(StreamWaitEvent, 3020, "cuStreamWaitEvent")                                   \
     F(EventCreate, 2000, "cuEventCreate")                                           \
     F(EventDestroy, 4000, "cuEventDestroy_v2")                                      \
     F(EventRecord, 2000, "cuEventRecord")                                           \
@@ -70,8 +71,7 @@
 
 /* May be NULL in the table: look before you call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
-    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                    \
-    F(StreamWriteValue32, 11070, "cuStreamWriteValue32_v2")
+    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")
 
 /* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
  * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */

@@ -62,6 +62,7 @@ struct attributes {
     int is_managed, device;
     unsigned sync_memops;
     CUcontext ctx;
+    unsigned long long id;
 };
 
 static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr,
@@ -70,12 +71,14 @@ static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr
     CUpointer_attribute names[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
-        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, CU_POINTER_ATTRIBUTE_BUFFER_ID
     };
-    void *values[] = { &a->type, &a->is_managed, &a->device, &a->ctx, &a->sync_memops };
+    void *values[] = {
+        &a->type, &a->is_managed, &a->device, &a->ctx, &a->sync_memops, &a->id
+    };
 
     *a = (struct attributes) {.device = -1 };
-    return drv->cuPointerGetAttributes(5, names, values, (CUdeviceptr) addr);
+    return drv->cuPointerGetAttributes(6, names, values, (CUdeviceptr) addr);
 }
 
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
@@ -116,6 +119,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
         ptr->device = a.device;
         ptr->ctx = a.ctx;
         ptr->sync_memops = a.sync_memops != 0;
+        ptr->id = a.id;
     }
 
   fn_exit:

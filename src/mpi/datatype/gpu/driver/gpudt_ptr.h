@@ -26,6 +26,7 @@ typedef struct MPIR_Gpudt_ptr {
                                  * the device's primary context is the one to use */
     bool sync_memops;           /* the program's copies and fills end before they return; see
                                  * gpudt_memops.c */
+    unsigned long long id;      /* of the allocation, which no other has had before; 0: not known */
 } MPIR_Gpudt_ptr_t;
 
 /* Classify one address.

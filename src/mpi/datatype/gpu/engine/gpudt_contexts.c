@@ -69,6 +69,30 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
     goto fn_exit;
 }
 
+int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                          MPII_Gpudt_engine_t ** engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_ctx_t entered;
+
+    *engine = NULL;
+    if (ctx) {
+        MPL_initlock_lock(&engine_lock);
+        *engine = engine_find(ctx);
+        MPL_initlock_unlock(&engine_lock);
+    }
+    if (*engine)
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_engine_enter(drv, device, ctx, engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_ctx_leave(drv, &entered);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 void MPII_Gpudt_engines_check(void)
 {
     MPL_initlock_lock(&engine_lock);

@@ -23,4 +23,8 @@ void MPII_Gpudt_engines_check(void);
 int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                             MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered);
 
+/* The same without entering the context, but to make the engine. */
+int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
+                          MPII_Gpudt_engine_t ** engine);
+
 #endif /* GPUDT_CONTEXTS_H_INCLUDED */

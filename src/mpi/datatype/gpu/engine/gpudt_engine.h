@@ -25,11 +25,12 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
-/* Streams of an engine: what is in one of them does not queue behind what is in the other. All steps
- * of an operation that an engine does are in the same one. */
+/* Streams of an engine: what is in one of them does not queue behind what is in another. */
 enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
     MPII_GPUDT_LANE__UNPACK,
+    MPII_GPUDT_LANE__TO_HOST,   /* copies of what was packed in the first, while that packs on */
+    MPII_GPUDT_LANE__FROM_HOST, /* copies of what is unpacked in the second */
     MPII_GPUDT_NLANES
 };
 

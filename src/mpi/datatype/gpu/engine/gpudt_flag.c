@@ -99,21 +99,6 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
     MPL_initlock_unlock(&flag_lock);
 }
 
-void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag)
-{
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-
-    if (drv->cuStreamWriteValue32 == NULL)
-        return;
-    MPII_Gpudt_flag_get(engine, lane, 1, flag);
-    /* Where the driver refuses, an event serves */
-    if (flag->word && drv->cuStreamWriteValue32(engine->streams[lane], flag->addr,
-                                                (cuuint32_t) flag->value,
-                                                CU_STREAM_WRITE_VALUE_DEFAULT) != CUDA_SUCCESS)
-        MPII_Gpudt_flag_put(engine, flag);
-}
-
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
 {
     if (flag->word == NULL)

@@ -24,9 +24,6 @@ struct MPII_Gpudt_flag {
  *   nblocks  (IN)  blocks of threads that are to set it together */
 void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          unsigned nblocks, struct MPII_Gpudt_flag *flag);
-/* Have the driver set a flag when a stream gets there, if it can; no flag else. */
-void MPII_Gpudt_flag_write(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag);
 /* Give one back, if there is one, when it is set or never will be. */
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
 

@@ -50,7 +50,7 @@ cvars:
     - name        : MPIR_CVAR_GPUDT_DEVICE_MAX
       category    : GPUDT
       type        : int
-      default     : 67108864
+      default     : 134217728
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL

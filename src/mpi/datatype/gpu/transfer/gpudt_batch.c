@@ -84,6 +84,27 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
 
+/* A limit of blocks is one of each launch, which the plan keeps for each move. */
+static bool may_batch(int64_t bytes)
+{
+    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 && bytes <= MPII_GPUDT_BATCH_LARGE;
+}
+
+bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             int64_t bytes)
+{
+    struct MPII_Gpudt_queue *queue;
+    bool is_due;
+
+    if (!may_batch(bytes))
+        return false;
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    is_due = queue && (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
+    MPL_initlock_unlock(&batch_lock);
+    return is_due;
+}
+
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added)
 {
@@ -94,8 +115,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
     CUfunction together, alone;
 
     *added = false;
-    /* A limit of blocks is one of each launch, which the plan keeps for each move */
-    if (!MPIR_CVAR_GPUDT_BATCH || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0 || m->len > MPII_GPUDT_BATCH_LARGE)
+    if (!may_batch(m->len))
         goto fn_exit;
 
     MPL_initlock_lock(&batch_lock);
@@ -144,6 +164,21 @@ void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     if (queue)
         MPII_Gpudt_flight_add(&queue->flights, flag, bytes);
     MPL_initlock_unlock(&batch_lock);
+}
+
+bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                int64_t bytes)
+{
+    struct MPII_Gpudt_queue *queue;
+
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue) {
+        queue->flights.ncopies += bytes > 0 ? 1 : -1;
+        queue->flights.copied += bytes;
+    }
+    MPL_initlock_unlock(&batch_lock);
+    return queue != NULL;
 }
 
 void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, bool must)

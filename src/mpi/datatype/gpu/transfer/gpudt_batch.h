@@ -17,9 +17,19 @@
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added);
 
+/* Whether a move of so many bytes would be left in a queue now. */
+bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                             int64_t bytes);
+
 /* Note that work of so many bytes, which nobody blocks for, has been started, and will set a flag. */
 void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            const struct MPII_Gpudt_flag *flag, int64_t bytes);
+
+/* Note that a copy of so many bytes, which nobody blocks for and which sets no flag, has been started,
+ * or, with their negative, that it has ended.
+ * Returns false if there is no memory to note it. */
+bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                int64_t bytes);
 
 /* Start what is in a queue if it would not wait any more. Costs a few loads else. What is in it when
  * that fails gets the error.

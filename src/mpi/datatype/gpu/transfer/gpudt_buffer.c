@@ -55,23 +55,11 @@ static int buffer_check(const MPIR_Gpudt_buffer * buffer)
     goto fn_exit;
 }
 
-/* The number of the allocation that an address is in, which none has had before; 0: it has none. */
-static unsigned long long allocation_id(const MPII_Gpudt_driver_t * drv, const void *addr)
-{
-    unsigned long long id = 0;
-
-    if (addr == NULL || drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                   (CUdeviceptr) addr) != CUDA_SUCCESS)
-        id = 0;
-    return id;
-}
-
 /* Find out all about a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
 static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS, set_errno;
     struct MPII_Gpudt_side *side = &buffer->side;
-    MPII_Gpudt_ctx_t entered;
 
     *is_gpu = false;
     MPII_Gpudt_side_place(b, buffer->size, side);
@@ -86,12 +74,13 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_engine_enter(MPII_Gpudt_driver_get(), side->ptr.device, side->ptr.ctx,
-                                        &side->engine, &entered);
+    mpi_errno = MPII_Gpudt_engine_get(MPII_Gpudt_driver_get(), side->ptr.device, side->ptr.ctx,
+                                      &side->engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_ctx_leave(side->engine->drv, &entered);
-    buffer->gpu_addr = b->is_absolute ? NULL : side->low;
-    buffer->id = allocation_id(side->engine->drv, buffer->gpu_addr);
+    if (!b->is_absolute) {
+        buffer->gpu_addr = side->low;
+        buffer->id = side->ptr.id;
+    }
     *is_gpu = true;
 
   fn_exit:

@@ -17,7 +17,7 @@ static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
 
 bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
 {
-    int64_t ahead = 0;
+    int64_t ahead = f->copied;
 
     for (int i = 0; i < f->n;) {
         if (flag_is_past(&f->flight[i].flag)) {
@@ -27,7 +27,8 @@ bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
             i++;
         }
     }
-    return f->n == 0 || (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
+    return f->n + f->ncopies == 0 ||
+        (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
 }
 
 void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,

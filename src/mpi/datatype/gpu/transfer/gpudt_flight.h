@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What is in flight on a stream, as far as flags tell. Guarded by its owner's lock. */
+/* What is in flight on a stream, as far as is known. Guarded by its owner's lock. */
 
 #ifndef GPUDT_FLIGHT_H_INCLUDED
 #define GPUDT_FLIGHT_H_INCLUDED
@@ -13,6 +13,8 @@
 #define MPII_GPUDT_MAX_FLIGHTS 16       /* launches in flight that are remembered */
 
 struct MPII_Gpudt_flights {
+    int ncopies;                /* by the driver, which set no flags: noted when they end, too */
+    int64_t copied;             /* bytes of these */
     int n;
     struct {
         struct MPII_Gpudt_flag flag;    /* may have been given to another launch since */

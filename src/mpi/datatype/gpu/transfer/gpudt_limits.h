@@ -23,11 +23,12 @@
 #define MPII_GPUDT_BATCH_LARGE (1 << 20)
 #define MPII_GPUDT_BATCH_AHEAD (1 << 20)
 
-/* Contiguous copies of at most so many bytes are a kernel's, which says by a flag that it is done, where
- * somebody waits for them at once; and where they are started without waiting, which lets a batch take
- * them. */
-#define MPII_GPUDT_CONTIG_WAITED  (16 << 10)
-#define MPII_GPUDT_CONTIG_STARTED (64 << 10)
+/* Bytes of a copy that small moves wait for, to go out together. */
+#define MPII_GPUDT_NOTE_MAX (128 << 10)
+
+/* Bytes of a datatype that pass between GPU and host by GPU memory and a copy engine, at least, where
+ * nobody blocks for them. */
+#define MPII_GPUDT_STAGED_MIN (1 << 20)
 
 /* Bytes up to which the driver may copy without a copy engine. */
 #define MPII_GPUDT_INLINE_MAX 24576

@@ -18,7 +18,7 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
         MPII_Gpudt_ctx_t entered;
         /* The operation has failed already or is given up: a failure here tells nothing new */
         if (engine && MPII_Gpudt_engine_reenter(engine, &entered) == MPI_SUCCESS) {
-            op->drv->cuStreamSynchronize(engine->streams[op->lane]);
+            op->drv->cuStreamSynchronize(engine->streams[op->step[i].lane]);
             MPII_Gpudt_ctx_leave(op->drv, &entered);
         }
     }
@@ -37,6 +37,9 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
         }
     }
     op->nchunks = 0;
+    if (op->noted)
+        MPII_Gpudt_batch_note_copy(op->engine, op->lane, -op->noted);
+    op->noted = 0;
     MPII_Gpudt_op_release_types(op);
 }
 

@@ -23,6 +23,7 @@ enum MPII_Gpudt_method_e {
 struct MPII_Gpudt_step {
     enum MPII_Gpudt_method_e method;
     MPII_Gpudt_engine_t *engine;        /* NULL: METHOD__CPU */
+    enum MPII_Gpudt_lane_e lane;        /* of the engine */
 };
 
 #define MPII_GPUDT_MAX_CHUNKS 8
@@ -59,6 +60,7 @@ struct MPIR_Gpudt_op {
     int64_t started;            /* bytes in chunks that were started */
     unsigned nlooks;            /* at flags that were not set */
     struct MPII_Gpudt_queued queued;
+    int64_t noted;              /* bytes of a copy that the queue of the lane counts as in flight */
     struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
 };
 
@@ -68,8 +70,8 @@ static inline int MPII_Gpudt_op_nsteps(const MPIR_Gpudt_op * op)
     return op->is_direct ? 1 : 2;
 }
 
-/* Whether a step is one whose end somebody will wait for: the GPU's, and the next one is not in the same
- * stream. */
+/* Whether a step is one whose end somebody will wait for: the GPU's, and the next one is not the same
+ * engine's. */
 static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
 {
     const MPII_Gpudt_engine_t *engine = op->step[i].engine;

@@ -10,7 +10,7 @@
  *   --------------   -----------------------   --------   ---------------------------------------
  *   contiguous       contiguous                copy
  *   few bytes        few bytes, reachable      kernel
- *   datatype         contiguous, reachable     kernel
+ *   datatype         contiguous, reachable     kernel     long, in the host: kernel, device, copy
  *   datatype         contiguous, another GPU              kernel, device, copy
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
  *   datatype         datatype, reachable                  kernel, device, kernel
@@ -25,6 +25,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_route.h"
+#include "gpudt_batch.h"
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
 #include "gpudt_limits.h"
@@ -44,7 +45,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
         How packed data gets to and from host memory that the GPU can access.
-        auto     - Choose (at present as zerocopy, which was never found to be slower)
+        auto     - Choose: staged for long pieces of messages, which leaves both directions of the bus
+                   their whole rate and the multiprocessors to the program; else zerocopy
         zerocopy - The kernel accesses the host memory itself
         staged   - By way of GPU memory and the copy engine
 
@@ -67,6 +69,7 @@ struct route {
     int lead, other;            /* 0 or 1 */
     struct MPII_Gpudt_side *side[2];
     enum MPII_Gpudt_area_e area;        /* wanted, if staged */
+    struct MPII_Gpudt_area *first;      /* one that there was already; NULL: none */
     bool was_replaced;          /* area is not what was wanted first */
 };
 
@@ -83,6 +86,7 @@ static void step_set(struct route *r, int i, enum MPII_Gpudt_method_e method,
 {
     r->op->step[i].method = method;
     r->op->step[i].engine = engine;
+    r->op->step[i].lane = r->op->lane;
 }
 
 static void direct_set(struct route *r, enum MPII_Gpudt_method_e method)
@@ -125,7 +129,6 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIR_Gpudt_ptr_t *ptr = &other->ptr;
-    MPII_Gpudt_ctx_t entered;
 
     *other_engine = NULL;
     if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
@@ -133,9 +136,8 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
         *other_engine = other->engine;
         if (other->engine)
             goto fn_exit;
-        mpi_errno = MPII_Gpudt_engine_enter(op->drv, ptr->device, ptr->ctx, other_engine, &entered);
+        mpi_errno = MPII_Gpudt_engine_get(op->drv, ptr->device, ptr->ctx, other_engine);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        MPII_Gpudt_ctx_leave(op->drv, &entered);
     }
 
   fn_exit:
@@ -144,11 +146,13 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     goto fn_exit;
 }
 
-/* Whether a kernel copies contiguous data sooner than the driver's copy. */
-static bool is_small(const MPIR_Gpudt_op * op)
+/* Whether contiguous data is left to a kernel: alone, the driver's copy is sooner done and costs the CPU
+ * less, but one launch does for a whole batch. */
+static bool is_for_batch(const MPIR_Gpudt_op * op)
 {
-    return op->n <= (op->is_blocking ? MPII_GPUDT_CONTIG_WAITED : MPII_GPUDT_CONTIG_STARTED) &&
-        (MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__BOX);
+    return !op->is_blocking && op->n <= MPII_GPUDT_BATCH_SMALL &&
+        (MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__BOX) &&
+        MPII_Gpudt_batch_is_due(op->engine, op->lane, op->n);
 }
 
 /* Choose the steps.
@@ -159,7 +163,7 @@ static void steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
     struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
 
     if (!lead->type && !other->type && !(other_engine && MPIR_Gpudt_ptr_is_private(&other->ptr))) {
-        direct_set(r, !other_engine && is_small(op) &&
+        direct_set(r, !other_engine && is_for_batch(op) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, lead) &&
                    MPII_Gpudt_side_reach(op->engine, NULL, other) ?
                    MPII_GPUDT_METHOD__KERNEL : MPII_GPUDT_METHOD__COPY);
@@ -223,19 +227,34 @@ static void route_mixed(struct route *r)
     r->area = MPII_GPUDT_AREA__PINNED;
 }
 
+/* Whether to pass a long datatype by GPU memory, where there is any now. Kernels of both directions at
+ * once slow each other down on the bus (64 MiB each way: 38 GB/s of 51), copy engines do not (50); see
+ * doc/data/both-directions-h200.txt. */
+static bool is_staged_by_choice(struct route *r)
+{
+    const MPIR_Gpudt_op *op = r->op;
+
+    if (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_auto && !op->is_blocking &&
+        op->n >= MPII_GPUDT_STAGED_MIN && !MPII_Gpudt_is_shared(op->engine->shared))
+        MPII_Gpudt_area_get(op->engine, MPII_GPUDT_AREA__DEVICE, &r->first);
+    return r->first != NULL;
+}
+
 /* A kernel of the lead's engine can access the other side. */
 static void route_reachable(struct route *r)
 {
     struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
-    bool is_staged = MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged &&
-        other->place == MPII_GPUDT_PLACE__HOST;
+    bool is_staged = other->place == MPII_GPUDT_PLACE__HOST && !other->type &&
+        (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged || is_staged_by_choice(r));
 
     if (lead->type && other->type) {
         step_set(r, 0, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
         step_set(r, 1, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
     } else if (is_staged) {
         step_set(r, r->lead, gpu_method(lead), r->op->engine);
-        step_set(r, r->other, gpu_method(other), r->op->engine);
+        step_set(r, r->other, MPII_GPUDT_METHOD__COPY, r->op->engine);
+        r->op->step[r->other].lane = r->other == 1 ? MPII_GPUDT_LANE__TO_HOST :
+            MPII_GPUDT_LANE__FROM_HOST;
     } else {
         direct_set(r, MPII_GPUDT_METHOD__KERNEL);
     }
@@ -288,7 +307,7 @@ static int areas_get(struct route *r)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_op *op = r->op;
-    struct MPII_Gpudt_area *area = NULL;
+    struct MPII_Gpudt_area *area = r->first;
     int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_CHUNKS));
 
     for (int tries = 0; area == NULL && tries < MPII_GPUDT_NAREAS; tries++) {

@@ -17,7 +17,7 @@
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
 static int queue_leave(MPIR_Gpudt_op * op, bool * is_started);
-static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready);
 
 /* ---- the whole transfer ---- */
@@ -82,9 +82,12 @@ static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * 
         mpi_errno = MPII_Gpudt_step_start(op, chunk, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         chunk->nsteps++;
-        /* A stream keeps two steps in order by itself */
         if (MPII_Gpudt_step_is_awaited(op, i))
             goto fn_exit;
+        if (op->step[i].engine && chunk->nsteps < total) {
+            mpi_errno = MPII_Gpudt_step_follow(op, chunk, i);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+        }
     }
     *ended = true;
 
@@ -130,7 +133,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     }
 
     if (chunk->flag[i].word) {
-        mpi_errno = flag_wait(op, engine, &chunk->flag[i], ready);
+        mpi_errno = flag_wait(op, &op->step[i], &chunk->flag[i], ready);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     } else if (!op->is_blocking) {
         res = op->drv->cuEventQuery(chunk->event[i]);
@@ -143,7 +146,7 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     } else if (chunk->event[i]) {
         MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
     } else {
-        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]), mpi_errno);
     }
 
   fn_exit:
@@ -171,19 +174,20 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
 }
 
 /* Wait for a flag, or, now and then, see whether a kernel that has not set it has failed. */
-static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
+static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready)
 {
     int mpi_errno = MPI_SUCCESS;
+    CUstream stream = step->engine->streams[step->lane];
 
     *ready = false;
     if (op->is_blocking) {
         /* Longer waits are the driver's, which may give the processor away */
         if (!MPII_Gpudt_flag_spin(flag))
-            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->lane]), mpi_errno);
+            MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(stream), mpi_errno);
         *ready = true;
     } else if (op->nlooks > 0) {
-        CUresult res = op->drv->cuStreamQuery(engine->streams[op->lane]);
+        CUresult res = op->drv->cuStreamQuery(stream);
         if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
             mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuStreamQuery", __func__, __LINE__);
             goto fn_fail;
@@ -191,7 +195,7 @@ static int flag_wait(MPIR_Gpudt_op * op, MPII_Gpudt_engine_t * engine,
         *ready = res == CUDA_SUCCESS;
     }
     if (*ready)
-        MPII_Gpudt_flag_put(engine, flag);
+        MPII_Gpudt_flag_put(step->engine, flag);
 
   fn_exit:
     return mpi_errno;

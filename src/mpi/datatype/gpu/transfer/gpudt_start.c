@@ -27,6 +27,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     op->nlooks = 0;
     MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
     op->queued.mpi_errno = MPI_SUCCESS;
+    op->noted = 0;
     memset(op->chunk, 0, sizeof(op->chunk));
 
     op->engine = lead->engine;

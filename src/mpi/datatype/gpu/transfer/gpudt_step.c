@@ -11,13 +11,11 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
+#include "gpudt_limits.h"
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
 #include "type/gpudt_rows.h"
-
-#define FLAG_WRITE_MAX (128 * 1024)     /* bytes of a copy whose end a flag says: a write by the stream
-                                         * keeps the next copy waiting for some microseconds */
 
 /* By the CPU, between a side and the work area. */
 static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
@@ -79,7 +77,7 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
     char *addr = side->addr + chunk->pos;
     struct MPII_Gpudt_move move = {
         .engine = engine,
-        .lane = op->lane,
+        .lane = op->step[i].lane,
         .side = side,
         .pos = chunk->pos,
         .len = chunk->len,
@@ -97,7 +95,7 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
         case MPII_GPUDT_METHOD__ROWS:
             return MPII_Gpudt_rows_launch(&move);
         case MPII_GPUDT_METHOD__COPY:
-            return MPII_Gpudt_copy_launch(engine, op->lane, unpack ? addr : area->mem,
+            return MPII_Gpudt_copy_launch(engine, op->step[i].lane, unpack ? addr : area->mem,
                                           unpack ? area->mem : addr, chunk->len);
         default:
             return step_cpu(side, chunk, unpack);
@@ -107,6 +105,56 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
 static bool op_is_one_chunk(const MPIR_Gpudt_op * op)
 {
     return op->n <= op->chunk_sz;
+}
+
+/* Record an event where step i ends on its stream. */
+static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = op->step[i].engine;
+
+    if (chunk->event[i] == NULL) {
+        mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->step[i].lane]),
+                     mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_step *next = &op->step[i + 1];
+
+    /* A stream keeps two steps in order by itself */
+    if (next->engine != op->step[i].engine || next->lane == op->step[i].lane)
+        goto fn_exit;
+    mpi_errno = step_record(op, chunk, i);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_CHECK(op->drv, cuStreamWaitEvent(next->engine->streams[next->lane], chunk->event[i],
+                                                0), mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Let small moves know that they would wait for step i, unless it is in a queue itself. */
+static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+                      const struct MPII_Gpudt_flag *flag)
+{
+    if (flag->word && !MPL_atomic_relaxed_load_int(&op->queued.is_queued)) {
+        MPII_Gpudt_batch_note(op->step[i].engine, op->step[i].lane, flag, chunk->len);
+    } else if (!flag->word && op->is_direct && chunk->len <= MPII_GPUDT_NOTE_MAX &&
+               MPII_Gpudt_batch_note_copy(op->engine, op->lane, chunk->len)) {
+        op->noted = chunk->len;
+    }
 }
 
 int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
@@ -124,19 +172,11 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, in
     mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    if (is_waited_for && !op->is_blocking) {
-        if (flag->word == NULL && chunk->len <= FLAG_WRITE_MAX)
-            MPII_Gpudt_flag_write(engine, op->lane, flag);
-        if (flag->word && !MPL_atomic_relaxed_load_int(&op->queued.is_queued))
-            MPII_Gpudt_batch_note(engine, op->lane, flag, chunk->len);
-    }
+    if (is_waited_for && !op->is_blocking)
+        step_note(op, chunk, i, flag);
     if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
-        if (chunk->event[i] == NULL) {
-            mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
-            MPII_GPUDT_ERR_CHECK(mpi_errno);
-        }
-        MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->lane]),
-                         mpi_errno);
+        mpi_errno = step_record(op, chunk, i);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:

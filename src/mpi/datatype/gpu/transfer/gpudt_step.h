@@ -14,4 +14,7 @@
  * of the operation's engine is current. */
 int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
 
+/* Have step i + 1 begin when step i has ended, if the GPU does both. */
+int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+
 #endif /* GPUDT_STEP_H_INCLUDED */
