@@ -90,7 +90,8 @@ int main(int argc, char **argv)
         kind = MEM__OTHER_DEVICE;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
 
-    MPI_Type_vector(50, 1, 10, MPI_DOUBLE, &column);
+    /* More rows than pay for a copy from the host in rows, but for a change of context */
+    MPI_Type_vector(400, 1, 10, MPI_DOUBLE, &column);
     MPI_Type_commit(&column);
     rounds(column);
     before = report_variable("gpudt_launches");
