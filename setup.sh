@@ -25,6 +25,36 @@ die() {
     exit 1
 }
 
+# ---- steps --------------------------------------------------------------------------------------
+
+# How far a build has come is seen from what its steps write: watch FROM TO LINES FILE... says that the
+# next step takes a build from FROM to TO percent, while the FILEs get LINES lines of progress.
+watched=
+watch() {
+    from=$1 to=$2 lines=$3
+    shift 3
+    watched=$*
+}
+
+# Prints the percentage that the watched step has come to.
+percent_done() {
+    have=$(cat $watched 2>/dev/null | grep -c '^checking\|^  -->\|^  [A-Z]')
+    test "$have" -lt "$lines" || have=$lines
+    echo $((from + (to - from) * have / lines))
+}
+
+# Prints how long a build that began SECONDS ago goes on, in words. Until it has come some way, the
+# pace is that of two idle cores, on which it takes six minutes.
+time_left() {
+    percent=$(percent_done)
+    left=$(((100 - percent) * ($1 + 30) / (percent + 8)))
+    if [ $left -ge 90 ] ; then
+        echo ", about $(((left + 30) / 60)) min left"
+    else
+        echo ", about $((left / 10 * 10 + 10)) s left"
+    fi
+}
+
 # step TITLE LOG COMMAND... : runs the command with its output in log/LOG and a line now and then
 step() {
     title=$1 file=$log/$2
@@ -38,9 +68,13 @@ step() {
     while kill -0 $pid 2>/dev/null ; do
         sleep 1
         ticks=$((ticks + 1))
-        test $((ticks % 30)) -ne 0 ||
-            echo "setup.sh:   $(($(date +%s) - begun)) s: $(tail -n 1 "$file" | cut -c1-100)"
+        test $((ticks % 20)) -eq 0 || continue
+        now=$(date +%s)
+        estimate=
+        test -z "$watched" || estimate=$(time_left $((now - build_begun)))
+        echo "setup.sh:   $((now - begun)) s$estimate: $(tail -n 1 "$file" | cut -c1-100)"
     done
+    watched=
     trap - INT TERM
     if ! wait $pid ; then
         tail -n 30 "$file" >&2
@@ -94,14 +128,17 @@ build() {
     shift
     mkdir -p "$top/objs/$name"
     cd "$top/objs/$name" || exit 1
+    build_begun=$(date +%s)
+    watch 0 35 1950 mpich/.gpudt/autogen.log log/configure-mpich.log
     step "configuring for $name" "configure-$name.log" "$top/configure" --prefix="$top/install" "$@"
     sed -n '/^MPICH-Gpudt .* on MPICH/,/^ *$/p' "$log/configure-$name.log"
+    watch 35 100 1280 "../../log/make-$name.log"
     step "building for $name" "make-$name.log" make -j"$jobs"
 }
 
 # configured NAME : what configure found for GPUDT_NAME, in the build that demo made
 configured() {
-    sed -n "s/.*'GPUDT_$1=\([^']*\)'.*/\1/p" "$top/objs/nemesis/configure-mpich"
+    sed -n "s/.*'GPUDT_$1=\([^']*\)'.*/\1/p" "$top/objs/demo/configure-mpich"
 }
 
 # builds examples/halo3d in the current folder: with its kernels if there is a GPU and an nvcc to compile them
@@ -116,8 +153,9 @@ build_halo3d() {
     fi
 }
 
+# Without static libraries, which double what there is to compile.
 demo() {
-    build nemesis "$@"
+    build demo --disable-static "$@"
     step "installing to $top/install" install.log make install
     echo "setup.sh: building and running examples/halo3d"
     cd "$top/objs" || exit 1

@@ -14,17 +14,17 @@ mpi_core_sources +=                            \
 endif BUILD_GPUDT_CUDA
 
 # The kernels become a fat binary, which the library carries as constant data. It holds machine code
-# for each of GPUDT_CUDA_ARCHS (in ascending order) and PTX, which a driver compiles for any GPU that
-# none of the machine code runs on.
+# for each of GPUDT_CUDA_ARCHS, which ascend, and PTX, which a driver compiles for any GPU that none
+# of the machine code runs on.
 #
-# Most of nvcc's time goes into making PTX, and PTX of an architecture may be made machine code for
-# each later one. nvcc has two compilers for that, one for architectures below 100 and one for those
-# from 100 on; what either makes of the kernels is the same for all its architectures but for the line
-# that names one. So each runs once, for the lowest of its architectures; the machine code is what it
-# would be with one run for each.
+# Half of nvcc's time goes into making PTX, and PTX of an architecture can be made machine code of
+# each later one. nvcc has two compilers to PTX, for architectures below 100 and from 100 on. What
+# one of them makes of the kernels differs between its architectures only in the line that names the
+# architecture. So each runs once, for the lowest of its architectures, and the machine code is the
+# same as with a run for each.
 #
-# nvcc leaves machine code as it is unless it is told to compress. Its default way to compress is one
-# that every driver of its release reads.
+# Machine code is not compressed unless nvcc is told to. The default mode is one that every driver
+# of the toolkit's release can read.
 gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_batch.cuh     \

@@ -2,9 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The batch kernel's body: moves of several datatypes shared out among the blocks of one launch. Each
- * block fetches the parameters of its move from host memory and does what a block of that move's own
- * kernel would do. Compiles as CUDA and as host C++.
+ * The batch kernel's body: moves of several datatypes shared out among the blocks of one launch.
+ * Each block fetches the parameters of its move from host memory and does what a block of that
+ * move's own kernel would do. Compiles as CUDA and as host C++.
  */
 
 #ifndef GPUDT_BATCH_CUH_INCLUDED

@@ -69,8 +69,8 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
-/* Whether this block is the last of nblocks to get here. Those before it have made what they have moved
- * visible to it. */
+/* Whether this block is the last of nblocks to get here. Those before it have made what they have
+ * moved visible to it. */
 GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
 {
 #ifdef __CUDA_ARCH__
@@ -88,8 +88,8 @@ GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
     return true;
 }
 
-/* The end of every kernel: what it has moved can be seen by everyone who then sees the flag. The host
- * finds this out sooner than the end of the launch. */
+/* The end of every kernel: what it has moved can be seen by everyone who then sees the flag. The
+ * host finds this out sooner than the end of the launch. */
 GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
 {
     if (end.flag == 0)
@@ -105,8 +105,8 @@ GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
 #endif
 }
 
-/* The data's own loads and stores. A benchmark that wants the walk by itself names a file with others
- * in their place. */
+/* The data's own loads and stores. A benchmark that wants the walk by itself names a file with
+ * others in their place. */
 #ifdef GPUDT_DATA_ACCESS
 #include GPUDT_DATA_ACCESS
 #else

@@ -2,8 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The kernels' body but for transposition: words put together from units that a locator finds. One code
- * path with the direction as a parameter. Knows nothing of how a locator finds an address.
+ * The body of all kernels but those that transpose: words put together from units that a locator
+ * finds. One code path with the direction as a parameter. Knows nothing of how a locator finds an
+ * address.
  */
 
 #ifndef GPUDT_MOVE_CUH_INCLUDED
@@ -126,70 +127,97 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
 /* Adjacent threads on adjacent words of packed memory. Tiles of full size that are all in the range
  * are done several words of a thread at a time, the others word by word: that is little code, and
  * all that small messages need. Full tiles are whole numbers of rounds. */
-template <class T, int UNIT, int UNPACK>
-GPUDT_FN void gpudt_move_block(const typename T::args_type &args, uint32_t block,
-                               typename T::shared_type *shared)
-{
+template <class T, int UNIT, int UNPACK> struct gpudt_mover {
     enum { WORD = T::WORD, U = T::UNROLL };
     typedef gpudt_words<T, UNIT, UNPACK, U, 0> many;
     typedef gpudt_words<T, UNIT, UNPACK, 1, 1> single;
-    const struct MPII_Gpudt_span &span = args.span;
-    const int warp = (int) threadIdx.x / 32 * 32;
-    typename gpudt_bytes<WORD>::type word[U] = { };
-    T where(args, shared);
-    int64_t at;
-    int step;
-    const int64_t end_tile = gpudt_tiles<T::NEIGHBOURS> (span, block, &at, &step);
-    struct gpudt_tile tile = gpudt_tile_at<WORD> (span, at, end_tile);
-    const bool is_large = span.tile % (U * MPII_GPUDT_THREADS) == 0;
+    typedef typename gpudt_bytes<WORD>::type word_type;
 
-    if (UNPACK) {
+    const struct MPII_Gpudt_span &span;
+    int warp;                   /* first thread of this warp */
+    bool is_large;              /* full tiles are whole numbers of rounds of many */
+
+    GPUDT_METHOD gpudt_mover(const struct MPII_Gpudt_span &span_):span(span_),
+        warp((int) threadIdx.x / 32 * 32), is_large(span.tile % (U * MPII_GPUDT_THREADS) == 0)
+    {
+    }
+
+    /* The packed words that are unpacked first. */
+    GPUDT_METHOD void begin(const struct gpudt_tile &tile, word_type *word) const
+    {
         if (is_large && tile.is_whole)
             many::load(span, tile, warp, word);
         else
             single::load(span, tile, warp, word);
     }
+
+    /* The words of a tile up to end, in rounds of all threads. */
+    template <class W, int STEP>
+    GPUDT_METHOD void pack(T &where, const struct gpudt_tile &tile, int end) const
+    {
+        for (int base = warp; base < end; base += STEP)
+            W::pack(span, where, tile, base, end);
+    }
+
+    /* The same; those of the first round are loaded already. */
+    template <class W, int STEP>
+    GPUDT_METHOD void unpack(T &where, const struct gpudt_tile &tile, int end,
+                             word_type *word) const
+    {
+        for (int base = warp; base < end; base += STEP) {
+            if (base > warp)
+                W::load(span, tile, base, word);
+            W::unpack(where, tile, base, end, word);
+        }
+    }
+
+    /* All lanes of a warp take part, since they may exchange units. */
+    GPUDT_METHOD void words(T &where, const struct gpudt_tile &tile, int end, word_type *word) const
+    {
+        const bool is_full = is_large && tile.is_whole && end == tile.hi;
+
+        if (!UNPACK && is_full)
+            pack<many, U * MPII_GPUDT_THREADS> (where, tile, end);
+        else if (!UNPACK)
+            pack<single, MPII_GPUDT_THREADS> (where, tile, end);
+        else if (is_full)
+            unpack<many, U * MPII_GPUDT_THREADS> (where, tile, end, word);
+        else
+            unpack<single, MPII_GPUDT_THREADS> (where, tile, end, word);
+    }
+};
+
+template <class T, int UNIT, int UNPACK>
+GPUDT_FN void gpudt_move_block(const typename T::args_type &args, uint32_t block,
+                               typename T::shared_type *shared)
+{
+    enum { WORD = T::WORD };
+    const gpudt_mover<T, UNIT, UNPACK> mover(args.span);
+    typename gpudt_bytes<WORD>::type word[T::UNROLL] = { };
+    T where(args, shared);
+    int64_t at;
+    int step;
+    const int64_t end_tile = gpudt_tiles<T::NEIGHBOURS> (args.span, block, &at, &step);
+    struct gpudt_tile tile = gpudt_tile_at<WORD> (args.span, at, end_tile);
+
+    if (UNPACK)
+        mover.begin(tile, word);
     where.start();
     while (at < end_tile) {
         const int end = where.enter(tile.pos0, tile.lo, tile.hi);
-        /* All lanes of a warp take part, since they may exchange units. */
-        if (is_large && tile.is_whole && end == tile.hi) {
-            for (int base = warp; base < end; base += U * MPII_GPUDT_THREADS) {
-                if (!UNPACK) {
-                    many::pack(span, where, tile, base, end);
-                } else {
-                    if (base > warp)
-                        many::load(span, tile, base, word);
-                    many::unpack(where, tile, base, end, word);
-                }
-            }
-        } else {
-            for (int base = warp; base < end; base += MPII_GPUDT_THREADS) {
-                if (!UNPACK) {
-                    single::pack(span, where, tile, base, end);
-                } else {
-                    if (base > warp)
-                        single::load(span, tile, base, word);
-                    single::unpack(where, tile, base, end, word);
-                }
-            }
-        }
+        mover.words(where, tile, end, word);
         if (end < tile.hi) {
             tile.lo = end;
             tile.is_whole = false;
         } else {
             at += step;
-            tile = gpudt_tile_at<WORD> (span, at, end_tile);
+            tile = gpudt_tile_at<WORD> (args.span, at, end_tile);
         }
-        if (UNPACK) {
-            if (is_large && tile.is_whole)
-                many::load(span, tile, warp, word);
-            else
-                single::load(span, tile, warp, word);
-        }
+        if (UNPACK)
+            mover.begin(tile, word);
         where.leave();
     }
-    gpudt_ends<WORD, UNPACK> (span, block, where);
+    gpudt_ends<WORD, UNPACK> (args.span, block, where);
 }
 
 /* The same as a kernel of its own. */

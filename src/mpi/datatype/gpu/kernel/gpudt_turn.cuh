@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The body of the transposing kernels: squares of units, through shared memory. One code path with the
- * direction as a parameter. Compiles as CUDA and as host C++.
+ * The body of the transposing kernels: squares of units, through shared memory. One code path with
+ * the direction as a parameter. Compiles as CUDA and as host C++.
  */
 
 #ifndef GPUDT_TURN_CUH_INCLUDED
@@ -51,57 +51,98 @@ GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_turn &
     return square;
 }
 
-/* One side of a square: reads it into shared memory, or writes it from there. A warp goes along
- * user memory on that side, and along the stream on the other. WHOLE: all of it is there and in the
- * range. */
-template <int UNIT, int USER, int WRITE, int WHOLE>
-GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
-                                const struct gpudt_square &square,
-                                typename gpudt_bytes<UNIT>::type(*shared)[gpudt_edge<UNIT>::PITCH])
-{
-    typedef typename gpudt_bytes<UNIT>::type unit_type;
+/* A thread's part in one side of a square. A warp goes along user memory on that side (USER), and
+ * along the stream on the other. */
+template <int UNIT, int USER> struct gpudt_side {
     enum {
         IN = gpudt_edge<UNIT>::IN, TURNED = gpudt_edge<UNIT>::TURNED,
         STEP = MPII_GPUDT_THREADS / 32,
         ROWS = (USER ? IN : TURNED) / STEP, COLUMNS = (USER ? TURNED : IN) / 32
     };
-    const int x = (int) threadIdx.x % 32, y = (int) threadIdx.x / 32;
-    uint32_t index[ROWS];
-    uint64_t rows[ROWS];
-    unit_type value[ROWS * COLUMNS];
+    typedef typename gpudt_bytes<UNIT>::type unit_type;
+    typedef unit_type row_type[gpudt_edge<UNIT>::PITCH];
+};
+
+/* Where in a square a thread's k-th unit is: across the warp's way and along it, and along the
+ * square's edges. */
+struct gpudt_place {
+    int row, column;
+    int in, turned;
+};
+
+template <int UNIT, int USER> GPUDT_FN struct gpudt_place gpudt_place_of(int k)
+{
+    typedef gpudt_side<UNIT, USER> side;
+    struct gpudt_place at;
+
+    at.row = (int) threadIdx.x / 32 + k / side::COLUMNS * side::STEP;
+    at.column = (int) threadIdx.x % 32 + k % side::COLUMNS * 32;
+    at.in = USER ? at.row : at.column;
+    at.turned = USER ? at.column : at.row;
+    return at;
+}
+
+/* Whether a unit is there and in the range. */
+GPUDT_FN bool gpudt_square_has(const struct MPII_Gpudt_args_turn &args,
+                               const struct gpudt_square &square, const struct gpudt_place &at)
+{
+    const int64_t unit = square.unit + at.in + at.turned * args.below;
+
+    return at.in < square.in_left && at.turned < square.turned_left && unit >= 0 &&
+        unit < args.span.nwords;
+}
+
+/* Addresses of a thread's rows in user memory. */
+template <int UNIT>
+GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_turn &args,
+                                const struct gpudt_square &square,
+                                uint64_t(&rows)[gpudt_side<UNIT, 1>::ROWS])
+{
+    typedef gpudt_side<UNIT, 1> side;
+    uint32_t index[side::ROWS];
 
     GPUDT_UNROLL
-    for (int k = 0; k < ROWS; k++) {
-        index[k] = square.in + (uint32_t) (y + k * STEP);
+    for (int k = 0; k < side::ROWS; k++) {
+        index[k] = square.in + (uint32_t) ((int) threadIdx.x / 32 + k * side::STEP);
         rows[k] = square.user;
     }
+    gpudt_levels<uint32_t, side::ROWS> (args.inner, index, rows);
+}
+
+/* One side of a square: reads it into shared memory, or writes it from there. WHOLE: all of it is
+ * there and in the range. */
+template <int UNIT, int USER, int WRITE, int WHOLE>
+GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
+                                const struct gpudt_square &square,
+                                typename gpudt_side<UNIT, USER>::row_type *shared)
+{
+    typedef gpudt_side<UNIT, USER> side;
+    enum { COUNT = side::ROWS * side::COLUMNS };
+    typedef typename side::unit_type unit_type;
+    uint64_t rows[gpudt_side<UNIT, 1>::ROWS];
+    unit_type value[COUNT];
+
     if (USER)
-        gpudt_levels<uint32_t, ROWS> (args.inner, index, rows);
+        gpudt_square_rows<UNIT> (args, square, rows);
     GPUDT_UNROLL
-    for (int k = 0; k < ROWS * COLUMNS; k++) {
-        const int row = y + k / COLUMNS * STEP, column = x + k % COLUMNS * 32;
-        const int in = USER ? row : column, turned = USER ? column : row;
-        const int64_t unit = square.unit + in + turned * args.below;
-        if (WHOLE || (in < square.in_left && turned < square.turned_left && unit >= 0 &&
-                      unit < args.span.nwords)) {
+    for (int k = 0; k < COUNT; k++) {
+        const struct gpudt_place at = gpudt_place_of<UNIT, USER> (k);
+        if (WHOLE || gpudt_square_has(args, square, at)) {
             const uint64_t addr = USER ?
-                rows[k / COLUMNS] + (uint64_t) (column * args.stride) :
-                square.packed + (uint64_t) ((row * args.below + column) * UNIT);
+                rows[k / side::COLUMNS] + (uint64_t) (at.column * args.stride) :
+                square.packed + (uint64_t) ((at.row * args.below + at.column) * UNIT);
             if (WRITE)
-                gpudt_data_store<unit_type>(addr, shared[in][turned]);
+                gpudt_data_store<unit_type>(addr, shared[at.in][at.turned]);
             else
                 value[k] = gpudt_data_load<unit_type>(addr);
         }
     }
     /* After all loads, so that they are in flight together. */
     GPUDT_UNROLL
-    for (int k = 0; k < ROWS * COLUMNS && !WRITE; k++) {
-        const int row = y + k / COLUMNS * STEP, column = x + k % COLUMNS * 32;
-        const int in = USER ? row : column, turned = USER ? column : row;
-        const int64_t unit = square.unit + in + turned * args.below;
-        if (WHOLE || (in < square.in_left && turned < square.turned_left && unit >= 0 &&
-                      unit < args.span.nwords))
-            shared[in][turned] = value[k];
+    for (int k = 0; k < COUNT && !WRITE; k++) {
+        const struct gpudt_place at = gpudt_place_of<UNIT, USER> (k);
+        if (WHOLE || gpudt_square_has(args, square, at))
+            shared[at.in][at.turned] = value[k];
     }
 }
 

@@ -190,32 +190,39 @@ struct gpudt_box:public gpudt_plain<struct MPII_Gpudt_args_box> {
     {
     }
 
+    /* The units of U words, each of which is all in one run, or in two. */
+    template <int CHECKED, int U>
+    GPUDT_METHOD void locate_runs(I unit0, const int (&first)[U], int lo, int hi,
+                                  uint64_t(&addr)[U * N]) const
+    {
+        I index[2 * U];
+        uint64_t from[2 * U];
+        int left[U];
+
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++) {
+            const I at = unit0 + (I) gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1);
+            const I run = (I) args.run;
+            const I rest = run - (at - gpudt_div_many(at, args.levels.level[0].div) * run);
+            left[u] = rest < N ? (int) rest : N;
+            index[2 * u] = at;
+            index[2 * u + 1] = left[u] < N ? at + left[u] : at;
+            from[2 * u] = args.span.user;
+            from[2 * u + 1] = args.span.user - (uint64_t) (left[u] * UNIT);
+        }
+        gpudt_levels<I, 2 * U> (args.levels, index, from);
+        GPUDT_UNROLL
+        for (int i = 0; i < U * N; i++)
+            addr[i] = (i % N < left[i / N] ? from[i / N * 2] : from[i / N * 2 + 1]) + i % N * UNIT;
+    }
+
     template <int CHECKED, int U>
     GPUDT_METHOD void locate(int64_t pos0, const int (&first)[U], int lo, int hi,
                              uint64_t(&addr)[U * N]) const
     {
         const I unit0 = (I) (pos0 / UNIT);
         if (N > 2 && STEP == 1 && args.run >= N - 1) {
-            /* A word is all in one run, or in two */
-            I index[2 * U];
-            uint64_t from[2 * U];
-            int left[U];
-            GPUDT_UNROLL
-            for (int u = 0; u < U; u++) {
-                const I at = unit0 + (I) gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1);
-                const I run = (I) args.run;
-                const I rest = run - (at - gpudt_div_many(at, args.levels.level[0].div) * run);
-                left[u] = rest < N ? (int) rest : N;
-                index[2 * u] = at;
-                index[2 * u + 1] = left[u] < N ? at + left[u] : at;
-                from[2 * u] = args.span.user;
-                from[2 * u + 1] = args.span.user - (uint64_t) (left[u] * UNIT);
-            }
-            gpudt_levels<I, 2 * U> (args.levels, index, from);
-            GPUDT_UNROLL
-            for (int i = 0; i < U * N; i++)
-                addr[i] = (i % N < left[i / N] ? from[i / N * 2] : from[i / N * 2 + 1]) +
-                    i % N * UNIT;
+            locate_runs<CHECKED, U> (unit0, first, lo, hi, addr);
         } else {
             I index[U * N];
             GPUDT_UNROLL

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The locator for lists of entries of any length, which searches. See gpudt_walk.cuh. Compiles as CUDA
- * and as host C++.
+ * The locator for lists of entries of any length, which searches. See gpudt_walk.cuh. Compiles as
+ * CUDA and as host C++.
  */
 
 #ifndef GPUDT_WALK_LIST_CUH_INCLUDED
@@ -11,20 +11,19 @@
 
 #include "gpudt_walk.cuh"
 
-/* A list of entries. The block looks up the entries of a tile once and keeps them at hand as a
- * window, with a bit for each unit of the tile that an entry begins with: a unit's entry is the
- * number of bits up to the unit, so that no thread searches. Entries are numbered through all
- * repetitions of the list. What the next window begins with is loaded while this one is in use. */
-template <int UNIT, int UNPACK> struct gpudt_list {
+/* The entries of a tile, which the block looks up once and keeps at hand, with a bit for each unit
+ * of the tile that an entry begins with: a unit's entry is the number of bits up to the unit, so
+ * that no thread searches. Entries are numbered through all repetitions of the list. What the next
+ * window begins with is loaded while this one is in use. */
+template <int UNIT> struct gpudt_window {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
-        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_LIST(UNIT, UNPACK),
-        N = WORD / UNIT, STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 1, TOGETHER = 0,
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), N = WORD / UNIT,
         NGROUPS = MPII_GPUDT_THREADS * MPII_GPUDT_LIST_ROUNDS * N / 32,
         GROUPS_PER_LANE = NGROUPS / 32,
         BATCHES = MPII_GPUDT_WINDOW / MPII_GPUDT_THREADS
     };
-    static_assert(MPII_GPUDT_LIST_ROUNDS % UNROLL == 0 && NGROUPS % 32 == 0, "whole groups");
+    static_assert(NGROUPS % 32 == 0, "whole groups");
     /* 32 units of the tile */
     struct alignas(8) group {
         uint32_t begins;        /* bit i: an entry begins with unit i, or is the window's first */
@@ -46,12 +45,8 @@ template <int UNIT, int UNPACK> struct gpudt_list {
     int64_t rep, run0;          /* repetition, and entry in it, that the window starts with */
     int64_t which, begin, end, disp;    /* the thread's own entry: repetition, positions, place */
 
-    GPUDT_METHOD gpudt_list(const args_type &args_, shared_type *shared_):args(args_),
+    GPUDT_METHOD gpudt_window(const args_type &args_, shared_type *shared_):args(args_),
         shared(shared_), is_placed(false), rep(0), run0(0)
-    {
-    }
-
-    GPUDT_METHOD void start() const
     {
     }
 
@@ -151,24 +146,31 @@ template <int UNIT, int UNPACK> struct gpudt_list {
         }
     }
 
-    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    /* The first window of this block: it starts with the entry that holds this position. */
+    GPUDT_METHOD void find(int64_t pos)
     {
-        const int64_t pos = pos0 + lo * WORD, limit = pos0 + hi * WORD;
-        if (!is_placed) {
-            rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
-            /* A short list is at hand as a whole. */
-            run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
-                : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size),
-                                               args.by_piece));
-            fetch(0);
-            is_placed = true;
-        }
+        rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
+        /* A short list is at hand as a whole. */
+        run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
+            : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size), args.by_piece));
+        fetch(0);
+        is_placed = true;
+    }
+
+    GPUDT_METHOD void clear() const
+    {
         for (int k = (int) threadIdx.x; k < NGROUPS; k += MPII_GPUDT_THREADS)
             shared->group[k].begins = 0;
         if (threadIdx.x < BATCHES)
             shared->filled[threadIdx.x] = 0;
-        __syncthreads();        /* publishes begins and filled */
+    }
+
+    /* The entries of stream positions pos to limit, batch by batch. Returns how many there are, or
+     * 0 if they are more than a window has. */
+    GPUDT_METHOD int fill_all(int64_t pos0, int64_t pos, int64_t limit)
+    {
         int nwindow = 0;
+
         for (int batch = 0; batch < BATCHES && nwindow == 0; batch++) {
             if (batch > 0)
                 fetch(batch);
@@ -176,6 +178,19 @@ template <int UNIT, int UNPACK> struct gpudt_list {
             __syncthreads();    /* publishes this batch */
             nwindow = shared->filled[batch];
         }
+        return nwindow;
+    }
+
+    /* See gpudt_walk.cuh. */
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        const int64_t pos = pos0 + lo * WORD, limit = pos0 + hi * WORD;
+
+        if (!is_placed)
+            find(pos);
+        clear();
+        __syncthreads();        /* publishes begins and filled */
+        const int nwindow = fill_all(pos0, pos, limit);
         if (nwindow > 0) {
             run0 += nwindow - 1;        /* the last entry may go on in the next tile */
         } else {
@@ -192,15 +207,37 @@ template <int UNIT, int UNPACK> struct gpudt_list {
         return hi;
     }
 
-    GPUDT_METHOD void leave() const
-    {
-        __syncthreads();        /* nobody reads the window any more */
-    }
-
     /* The entry of one unit of a group. */
     GPUDT_METHOD int entry_of(const struct group &group, int bit) const
     {
         return group.before + __popc(group.begins & ((2u << bit) - 1));
+    }
+};
+
+/* A list of entries, by windows. */
+template <int UNIT, int UNPACK> struct gpudt_list:public gpudt_window<UNIT> {
+    typedef gpudt_window<UNIT> window;
+    typedef typename window::args_type args_type;
+    typedef typename window::shared_type shared_type;
+    enum {
+        WORD = window::WORD, UNROLL = MPII_GPUDT_UNROLL_LIST(UNIT, UNPACK), N = window::N,
+        STEP = UNPACK && N > 1 ? 32 : 1, NEIGHBOURS = 1, TOGETHER = 0
+    };
+    static_assert(MPII_GPUDT_LIST_ROUNDS % UNROLL == 0, "whole rounds");
+    using window::args;
+    using window::shared;
+
+    GPUDT_METHOD gpudt_list(const args_type &args_, shared_type *shared_):window(args_, shared_)
+    {
+    }
+
+    GPUDT_METHOD void start() const
+    {
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+        __syncthreads();        /* nobody reads the window any more */
     }
 
     template <int CHECKED, int U>
@@ -219,9 +256,9 @@ template <int UNIT, int UNPACK> struct gpudt_list {
     /* All units of a word are in one group: look up the first, go on from there. */
     GPUDT_METHOD void locate_adjacent(int first, uint64_t *addr) const
     {
-        const struct group group = shared->group[first / 32];
+        const struct window::group group = shared->group[first / 32];
         const int bit = first % 32;
-        int entry = entry_of(group, bit);
+        int entry = this->entry_of(group, bit);
         uint32_t left = 0;      /* wraps in words outside of the range, which are located too */
         uint64_t ahead = shared->ahead[entry];
 
@@ -253,7 +290,7 @@ template <int UNIT, int UNPACK> struct gpudt_list {
         GPUDT_UNROLL
         for (int n = 0; n < N; n++) {
             const int offset = (first + n * STEP) * UNIT;
-            const int entry = entry_of(shared->group[first / 32 + n], first % 32);
+            const int entry = this->entry_of(shared->group[first / 32 + n], first % 32);
             addr[n] = shared->ahead[entry] + offset;
             if (args.gap != 0)
                 addr[n] += (uint64_t)

@@ -11,8 +11,8 @@
 
 #include "gpudt_walk.cuh"
 
-/* A list with an index that tells the entry of each child: nothing to search, nothing to remember. A
- * tile is mostly in one repetition of the list, where no unit needs a division for that. */
+/* A list with an index that tells the entry of each child: nothing to search, nothing to remember.
+ * A tile is mostly in one repetition of the list, where no unit needs a division for that. */
 template <int UNIT, int UNPACK> struct gpudt_rank {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
@@ -84,12 +84,38 @@ template <int UNIT, int UNPACK> struct gpudt_rank {
                                    child[i] * args.gap);
     }
 
+    /* The addresses of a word's units from its first unit's on, which is at this place in the list.
+     * Of `begins`, bit 0 is that of the first unit's child. */
+    GPUDT_METHOD void go_on(int64_t pos, int64_t child, int64_t entry, int64_t disp,
+                            uint32_t begins, uint64_t *addr) const
+    {
+        const int piece = args.piece < WORD ? (int) args.piece : WORD;
+        const int64_t rest = (child + 1) * args.piece - pos;
+        int left = rest < WORD ? (int) rest : WORD; /* from the word's begin to the child's end */
+        uint64_t at = addr[0] + (uint64_t) (disp + pos + child * args.gap);
+
+        addr[0] = at;
+        GPUDT_UNROLL
+        for (int n = 1; n < N; n++) {
+            if (n * UNIT == left) {
+                left += piece;
+                at += (uint64_t) args.gap;
+                begins >>= 1;
+                if (begins & 1) {
+                    const int64_t other = gpudt_entry(args.displ, ++entry);
+                    at += (uint64_t) (other - disp);
+                    disp = other;
+                }
+            }
+            addr[n] = at + n * UNIT;
+        }
+    }
+
     /* The same for U words of N adjacent units: the first is looked up, and where an entry begins
      * with a child that follows it. */
     template <int U>
     GPUDT_METHOD void look_up_words(const int64_t(&pos)[U], uint64_t(&addr)[U * N]) const
     {
-        const int piece = args.piece < WORD ? (int) args.piece : WORD;
         uint64_t begins[U];
         int64_t child[U], entry[U], disp[U];
 
@@ -110,28 +136,8 @@ template <int UNIT, int UNPACK> struct gpudt_rank {
             begins[u] >>= bit;
         }
         GPUDT_UNROLL
-        for (int u = 0; u < U; u++) {
-            const int64_t rest = (child[u] + 1) * args.piece - pos[u];
-            uint32_t next = (uint32_t) begins[u];       /* bit 0: of the child at hand */
-            int left = rest < WORD ? (int) rest : WORD; /* from the word's begin to that child's end */
-            uint64_t at = addr[u * N] + (uint64_t) (disp[u] + pos[u] + child[u] * args.gap);
-
-            addr[u * N] = at;
-            GPUDT_UNROLL
-            for (int n = 1; n < N; n++) {
-                if (n * UNIT == left) {
-                    left += piece;
-                    at += (uint64_t) args.gap;
-                    next >>= 1;
-                    if (next & 1) {
-                        const int64_t other = gpudt_entry(args.displ, ++entry[u]);
-                        at += (uint64_t) (other - disp[u]);
-                        disp[u] = other;
-                    }
-                }
-                addr[u * N + n] = at + n * UNIT;
-            }
-        }
+        for (int u = 0; u < U; u++)
+            go_on(pos[u], child[u], entry[u], disp[u], (uint32_t) begins[u], &addr[u * N]);
     }
 
     template <int CHECKED, int U>

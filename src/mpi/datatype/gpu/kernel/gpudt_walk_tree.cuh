@@ -27,6 +27,39 @@ struct gpudt_run {
     int64_t stride;             /* from one run's beginning to the next's */
 };
 
+/* Go on in child i of those at a stride, of which `beyond` is the first that is not one. */
+template <class I>
+GPUDT_FN void gpudt_descend_stride(const struct MPII_Gpudt_node &node, I i, int64_t beyond,
+                                   struct gpudt_run *run, I *pos)
+{
+    run->disp += (int64_t) i * node.step;
+    run->more = beyond - 1 - (int64_t) i;
+    run->size = node.child_size;
+    run->stride = node.step;
+    *pos -= i * (I) node.child_size;
+}
+
+/* The entry of node `at` that holds `key`, by search in its prefix sums. The node's occurrence
+ * starts at stream position `base`. See gpudt_descend. */
+GPUDT_FN int64_t gpudt_descend_entry(const struct MPII_Gpudt_node &node, int at, uint64_t prefix,
+                                     int64_t key, int64_t base, struct gpudt_narrow *list,
+                                     bool report)
+{
+    int64_t lo = 0, hi = node.count;
+
+    if (!report && at == list->node) {
+        lo = list->lo;
+        hi = list->hi;
+    }
+    const int64_t entry = gpudt_search(prefix, lo, hi, key);
+    if (report && list->node < 0) {
+        list->node = at;
+        list->base = base;
+        list->lo = entry;
+    }
+    return entry;
+}
+
 /* Point-based traversal of a whole tree, for one byte. `list` is where to search the topmost list
  * (in) or receives its place (out, if `report`). */
 template <class I>
@@ -46,12 +79,7 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
         }
         run.more = 0;
         if (node.kind == MPII_GPUDT_KIND__VECTOR) {
-            const I i = gpudt_div(pos, node.div);
-            run.disp += (int64_t) i * node.step;
-            run.more = node.count - 1 - (int64_t) i;
-            run.size = node.child_size;
-            run.stride = node.step;
-            pos -= i * (I) node.child_size;
+            gpudt_descend_stride<I> (node, gpudt_div(pos, node.div), node.count, &run, &pos);
             at = node.child;
             continue;
         }
@@ -64,20 +92,11 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
             continue;
         }
 
-        /* INDEXED, RUNS and STRUCT: entry by search in prefix */
+        /* INDEXED, RUNS and STRUCT */
         const bool is_struct = node.kind == MPII_GPUDT_KIND__STRUCT;
         const I key = is_struct ? pos : gpudt_div(pos, node.div);
-        int64_t lo = 0, hi = node.count;
-        if (!report && at == list->node) {
-            lo = list->lo;
-            hi = list->hi;
-        }
-        const int64_t entry = gpudt_search(first, lo, hi, (int64_t) key);
-        if (report && list->node < 0) {
-            list->node = at;
-            list->base = (int64_t) (whole - pos);
-            list->lo = entry;
-        }
+        const int64_t entry = gpudt_descend_entry(node, at, first, (int64_t) key,
+                                                  (int64_t) (whole - pos), list, report);
         const uint64_t displ = first + 8 * ((uint64_t) node.count + 1);
         run.disp += gpudt_entry(displ, entry);
         if (is_struct) {
@@ -91,11 +110,7 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
             run.left = beyond * node.child_size - (int64_t) pos;
             return run;
         }
-        run.disp += (int64_t) key * node.step;
-        run.more = beyond - 1 - (int64_t) key;
-        run.size = node.child_size;
-        run.stride = node.step;
-        pos -= key * (I) node.child_size;
+        gpudt_descend_stride<I> (node, key, beyond, &run, &pos);
         at = node.child;
     }
 }
