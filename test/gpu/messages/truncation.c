@@ -24,16 +24,17 @@ static unsigned seed = 1;
 /* n doubles, of which at most max are received. */
 struct shape {
     const char *name;
-    int is_vector;              /* many blocks, at either end */
+    int nblocks;                /* 0: one for each double */
 };
-static const struct shape shapes[] = { {"contiguous", 0}, {"vector", 1} };
+static const struct shape shapes[] = { {"contiguous", 1}, {"vector", 0}, {"four blocks", 4} };
 
 static MPI_Datatype shape_make(const struct shape *shape, int n)
 {
     MPI_Datatype type;
+    int block = shape->nblocks ? n / shape->nblocks : 1;
 
-    if (shape->is_vector)
-        MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &type);
+    if (shape->nblocks != 1)
+        MPI_Type_vector(n / block, block, block + 1, MPI_DOUBLE, &type);
     else
         MPI_Type_contiguous(n, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
@@ -175,6 +176,9 @@ int main(int argc, char **argv)
                         kinds[k][rank], 0, 1);
         }
         for (int i = 0; i < 2; i++) {
+            /* More than fits into a network's buffers, so that blocks are read in pieces */
+            if (k == 0)
+                message(&shapes[0], &shapes[2], 4000000, 2400000, kinds[k][rank], i, 0);
             cut(10, 13, kinds[k][rank], i);
             cut(1000, 801, kinds[k][rank], i);
             cut(50000, 300004, kinds[k][rank], i);
