@@ -17,7 +17,7 @@
 #define CHOICE(variable_, name_) { MPIR_CVAR_GPUDT_ ## variable_ ## _ ## name_, #name_ }
 static const struct choice strategies[] = {
     CHOICE(STRATEGY, auto), CHOICE(STRATEGY, copy1d), CHOICE(STRATEGY, copy2d),
-    CHOICE(STRATEGY, turn), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table), CHOICE(STRATEGY, rank),
+    CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table), CHOICE(STRATEGY, bitmap),
     CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree), CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
 };
 

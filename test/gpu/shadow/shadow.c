@@ -91,7 +91,7 @@ __attribute__((destructor)) static void count_write(void)
 
 /* ---- buffers ---- */
 
-static bool has_turn(size_t sz)
+static bool has_transpose(size_t sz)
 {
     long n = __atomic_fetch_add(&nbuffers, 1, __ATOMIC_RELAXED);
     long bytes = __atomic_fetch_add(&nbytes, (long) sz, __ATOMIC_RELAXED);
@@ -115,7 +115,7 @@ static void shadow_make(struct shadow *s, int use, const void *buf, MPI_Count co
     PMPI_Type_get_true_extent_x(type, &true_lb, &true_extent);
     reach = extent * (count - 1);
     s->sz = (size_t) (true_extent + (reach < 0 ? -reach : reach));
-    if (!has_turn(s->sz))
+    if (!has_transpose(s->sz))
         return;
     err = cudaMalloc((void **) &s->mem, s->sz);
     if (err == cudaErrorMemoryAllocation)

@@ -34,7 +34,7 @@ static void drop(struct made *m)
 }
 
 /* Of every byte, by the index: the list is the whole type. */
-static void check_rank(const struct made *m)
+static void check_bitmap(const struct made *m)
 {
     const struct MPII_Gpudt_record *list = &m->serial.records[0];
     const int64_t *displ = MPII_Gpudt_record_displ(list, m->mem);
@@ -75,7 +75,7 @@ static MPI_Datatype list_make(int n, int most, MPI_Datatype child, int64_t exten
     return t;
 }
 
-static void test_rank(MPI_Datatype child, int64_t extent, bool is_backward)
+static void test_bitmap(MPI_Datatype child, int64_t extent, bool is_backward)
 {
     enum { N = 20000 };
     MPI_Datatype t = list_make(N, 20, child, extent, is_backward);
@@ -83,9 +83,9 @@ static void test_rank(MPI_Datatype child, int64_t extent, bool is_backward)
 
     make(&m, t);
     UNIT_CHECK(m.serial.records[0].kind == MPII_GPUDT_KIND__INDEXED);
-    UNIT_CHECK(m.image.kind == MPII_GPUDT_INDEX__RANK);
+    UNIT_CHECK(m.image.kind == MPII_GPUDT_INDEX__BITMAP);
     UNIT_CHECK(m.image.sz <= 24 * N + 64);
-    check_rank(&m);
+    check_bitmap(&m);
     drop(&m);
     MPI_Type_free(&t);
 }
@@ -135,9 +135,9 @@ int main(void)
     MPI_Init(NULL, NULL);
     MPI_Type_create_resized(MPI_INT, 0, 12, &padded);
     for (int is_backward = 0; is_backward < 2; is_backward++) {
-        test_rank(MPI_CHAR, 1, is_backward);
-        test_rank(MPI_DOUBLE, 8, is_backward);
-        test_rank(padded, 12, is_backward);
+        test_bitmap(MPI_CHAR, 1, is_backward);
+        test_bitmap(MPI_DOUBLE, 8, is_backward);
+        test_bitmap(padded, 12, is_backward);
     }
     MPI_Type_free(&padded);
     test_kinds();

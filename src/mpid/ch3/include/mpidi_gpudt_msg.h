@@ -13,17 +13,17 @@
 
 /* What a grant says in place of a number of chunks: the sender's failure is known, and no more
  * grants will come. */
-#define MPIDI_GPUDT_GRANT__END (-1)
+#define MPIDI_GPUDT_CTS__END (-1)
 
 /* Another: the communicator has been revoked, and nobody will receive the message. */
-#define MPIDI_GPUDT_GRANT__REVOKED (-2)
+#define MPIDI_GPUDT_CTS__REVOKED (-2)
 
-enum MPIDI_Gpudt_part_e {
-    MPIDI_GPUDT_PART__IDLE,
-    MPIDI_GPUDT_PART__GRANTED,  /* receiver: the sender may fill it */
-    MPIDI_GPUDT_PART__ARRIVING, /* receiver: the channel is reading its data */
-    MPIDI_GPUDT_PART__MOVING,   /* between the chunk and the user's buffer */
-    MPIDI_GPUDT_PART__WIRE      /* sender: the channel is writing its data */
+enum MPIDI_Gpudt_segment_e {
+    MPIDI_GPUDT_SEGMENT__IDLE,
+    MPIDI_GPUDT_SEGMENT__CREDIT,  /* receiver: the sender may fill it */
+    MPIDI_GPUDT_SEGMENT__ARRIVING, /* receiver: the channel is reading its data */
+    MPIDI_GPUDT_SEGMENT__MOVING,   /* between the chunk and the user's buffer */
+    MPIDI_GPUDT_SEGMENT__WIRE      /* sender: the channel is writing its data */
 };
 
 /* Who shares memory of the pool, and in which queue a message waits for it. */
@@ -36,22 +36,22 @@ enum MPIDI_Gpudt_share_e {
 };
 
 /* A chunk of a message under way. */
-struct MPIDI_Gpudt_part {
+struct MPIDI_Gpudt_segment {
     struct MPIDI_Gpudt_msg *msg;
-    enum MPIDI_Gpudt_part_e state;
+    enum MPIDI_Gpudt_segment_e state;
     MPIDU_gpudt_chunk_t *chunk; /* NULL: memory of the user or of another process, or none */
     char *mem;
     int64_t off;                /* position in the stream, bytes */
     int64_t len;                /* of user data; 0: none of it is wanted */
     MPIR_Gpudt_op *op;          /* while moving; NULL: done */
-    int ticket;                 /* sender: the receiver's number of the chunk */
+    int credit;                 /* sender: the receiver's number of the chunk */
     bool is_shared;             /* sender: mem is in the receiver's pool */
     bool is_pooled;             /* the chunk is memory of the pool */
 };
 
 /* A sender's right to send one chunk. */
-struct MPIDI_Gpudt_ticket {
-    int part;                   /* the receiver's number of the chunk */
+struct MPIDI_Gpudt_credit {
+    int segment;                   /* the receiver's number of the chunk */
     char *mem;                  /* of the receiver's pool; NULL: the data goes with the packet */
 };
 
@@ -77,13 +77,13 @@ struct MPIDI_Gpudt_msg {
     bool is_cleared;            /* the first grant was sent or has come */
     bool is_failure_sent;       /* sender: the receiver has been told of mpi_errno */
     bool is_peer_gone;          /* nothing more will come from the other end, nor go there */
-    int arriving;               /* receiver: number of the part that is arriving */
+    int arriving;               /* receiver: number of the segment that is arriving */
     int64_t arriving_sz;        /* eager: bytes of the message that it will hold, wanted or not */
     int64_t arrived;            /* eager: bytes of the message that were read */
-    int ntickets;               /* sender */
-    struct MPIDI_Gpudt_ticket *ticket;
-    int nparts;
-    struct MPIDI_Gpudt_part part[];
+    int ncredits;               /* sender */
+    struct MPIDI_Gpudt_credit *credit;
+    int nsegments;
+    struct MPIDI_Gpudt_segment segment[];
 };
 
 /* Have the progress engine call what is under way, from the first message on. */
@@ -105,12 +105,12 @@ void MPIDI_Gpudt_wake(void);
  *   req      (IN)   its user_buf, user_count and datatype are set
  *   buffer   (IN)   description of the user's buffer, which the message owns now, also on failure;
  *                   NULL: it is in host memory
- *   nparts   (IN)   chunks under way at a time, at most
- *   advance  (IN)   does what can be done without waiting; is called while a part is moving or the
+ *   nsegments   (IN)   chunks under way at a time, at most
+ *   advance  (IN)   does what can be done without waiting; is called while a segment is moving or the
  *                   message waits for memory, and by MPIDI_Gpudt_msg_advance
  *   msg      (OUT)  gone when the message has ended */
 int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer * buffer,
-                         enum MPIDI_Gpudt_share_e share, int nparts,
+                         enum MPIDI_Gpudt_share_e share, int nsegments,
                          void (*advance) (struct MPIDI_Gpudt_msg *),
                          struct MPIDI_Gpudt_msg **msg);
 
@@ -121,7 +121,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 /* Let a few messages advance that a GPU may have done something for, in a call that does not wait. */
 void MPIDI_Gpudt_poll_some(void);
 
-/* End a message whose parts are all idle or granted: complete its request with its error. */
+/* End a message whose segments are all idle or granted: complete its request with its error. */
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
 
 /* Part a message from its request, which is destroyed. The message may be gone afterwards. */
@@ -134,35 +134,35 @@ void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
 /* Note a failure; the first one stays. */
 void MPIDI_Gpudt_msg_fail(struct MPIDI_Gpudt_msg *msg, int mpi_errno);
 
-/* Start moving part->len bytes between part->mem and the user's buffer at part->off. Sets part->len
+/* Start moving segment->len bytes between segment->mem and the user's buffer at segment->off. Sets segment->len
  * to what is moved, which is less only if the CPU packs and an element of the datatype is cut. */
-void MPIDI_Gpudt_part_move(struct MPIDI_Gpudt_part *part, bool is_pack);
+void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack);
 
-/* The part that was the first to be moved, if its bytes are there; NULL if they are not, or if no
- * part is moving. Never waits; parts of a message are moved in order. Failures are noted in the
+/* The segment that was the first to be moved, if its bytes are there; NULL if they are not, or if no
+ * segment is moving. Never waits; parts of a message are moved in order. Failures are noted in the
  * message. */
-struct MPIDI_Gpudt_part *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg);
+struct MPIDI_Gpudt_segment *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg);
 
-/* A part that is not in use; there is one. */
-struct MPIDI_Gpudt_part *MPIDI_Gpudt_part_find(struct MPIDI_Gpudt_msg *msg);
+/* A segment that is not in use; there is one. */
+struct MPIDI_Gpudt_segment *MPIDI_Gpudt_segment_find(struct MPIDI_Gpudt_msg *msg);
 
-/* A part's data has come: unpack it, unless nobody wants it any more. */
-void MPIDI_Gpudt_part_unpack(struct MPIDI_Gpudt_part *part);
+/* A segment's data has come: unpack it, unless nobody wants it any more. */
+void MPIDI_Gpudt_segment_unpack(struct MPIDI_Gpudt_segment *segment);
 
 /* Give back the chunks whose data has got to the user's buffer. */
 void MPIDI_Gpudt_moved_clear(struct MPIDI_Gpudt_msg *msg);
 
-/* Get a chunk for a part from the pool. Messages of one share get memory in the order in which
+/* Get a chunk for a segment from the pool. Messages of one share get memory in the order in which
  * they asked for it. Memory that is not from the pool is slow, and is the way out only where the
  * pool has nothing in use, or where nothing has been given back for a second.
  *   sz       (IN)  bytes wanted
  *   is_only  (IN)  whether no other part of the message is in use
  * Returns false if there is none now: the message will be advanced again when there may be. */
-bool MPIDI_Gpudt_part_fill(struct MPIDI_Gpudt_part *part, size_t sz, bool is_only);
+bool MPIDI_Gpudt_segment_fill(struct MPIDI_Gpudt_segment *segment, size_t sz, bool is_only);
 
 /* The same for data that has arrived: out of turn, and from anywhere.
  * Returns false if there is no memory. */
-bool MPIDI_Gpudt_part_fill_now(struct MPIDI_Gpudt_part *part, size_t sz);
+bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz);
 
 /* Put a message into the queue of those that wait for memory, or take it out. */
 void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);
@@ -173,11 +173,11 @@ void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);
 typedef void (*MPIDI_Gpudt_run_fn) (struct MPIDI_Gpudt_msg * msg);
 bool MPIDI_Gpudt_wait_serve(MPIDI_Gpudt_run_fn run);
 
-/* Give back what a part holds. */
-void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part);
+/* Give back what a segment holds. */
+void MPIDI_Gpudt_segment_clear(struct MPIDI_Gpudt_segment *segment);
 
-/* Number of parts in a state. */
-int MPIDI_Gpudt_msg_parts(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_part_e state);
+/* Number of segments in a state. */
+int MPIDI_Gpudt_msg_segments(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_segment_e state);
 
 /* Whether the process at the other end of a connection is on this node and may share memory. */
 bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc);
@@ -185,10 +185,10 @@ bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc);
 /* Send a packet. */
 int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz);
 
-/* Send a packet and behind it what a part has packed; the part is cleared when the channel is done
+/* Send a packet and behind it what a segment has packed; the segment is cleared when the channel is done
  * with it. A failure is noted in the message.
  *   pkt  (IN)  within a MPIDI_CH3_Pkt_t */
-void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz);
+void MPIDI_Gpudt_segment_send(struct MPIDI_Gpudt_segment *segment, void *pkt, size_t sz);
 
 /* Bytes that a receive has room for; less than the message has is an error in its status. */
 int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq);
@@ -207,7 +207,7 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_
 /* ---- short messages (ch3u_gpudt_short.c) ---- */
 
 /* Start a short send.
- *   msg  (IN)  just made, with one part */
+ *   msg  (IN)  just made, with one segment */
 int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz);
 
 /* A receive has been matched with a message that has come from a GPU buffer.

@@ -11,10 +11,10 @@
 #ifndef MPIDI_GPUDT_PKT_H_INCLUDED
 #define MPIDI_GPUDT_PKT_H_INCLUDED
 
-#define MPIDI_GPUDT_MAX_PARTS 8 /* chunks of one message under way at a time */
+#define MPIDI_GPUDT_MAX_SEGMENTS 8 /* chunks of one message under way at a time */
 
 /* Receiver to sender: you may send this many more chunks. The first one also clears to send. */
-typedef struct MPIDI_CH3_Pkt_gpudt_grant {
+typedef struct MPIDI_CH3_Pkt_gpudt_cts {
     MPIDI_CH3_Pkt_type_t type;
     MPI_Request sender_req_id;
     MPI_Request receiver_req_id;
@@ -23,11 +23,11 @@ typedef struct MPIDI_CH3_Pkt_gpudt_grant {
     int64_t total;              /* bytes of the message that the receiver wants; first grant only */
     int64_t chunk_sz;           /* bytes of each chunk but the last; first grant only */
     int pool_fd;
-    int16_t unit[MPIDI_GPUDT_MAX_PARTS];        /* where in the pool; -1: the data is to come with
+    int16_t unit[MPIDI_GPUDT_MAX_SEGMENTS];        /* where in the pool; -1: the data is to come with
                                                  * the packet */
-    int8_t part[MPIDI_GPUDT_MAX_PARTS]; /* the receiver's number of the chunk */
-    int8_t n;                   /* chunks granted; or a MPIDI_GPUDT_GRANT__ value */
-} MPIDI_CH3_Pkt_gpudt_grant_t;
+    int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS]; /* the receiver's number of the chunk */
+    int8_t n;                   /* chunks granted; or a MPIDI_GPUDT_CTS__ value */
+} MPIDI_CH3_Pkt_gpudt_cts_t;
 
 /* Sender to receiver: the data of a short message, which is behind the packet. The envelope has the
  * form of a request to send. */
@@ -52,7 +52,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     MPI_Request receiver_req_id;
     int64_t off;                /* position in the stream of the message, bytes */
     int64_t len;
-    int part;                   /* as granted */
+    int segment;                   /* as granted */
     int where;                  /* MPIDI_GPUDT_DATA__... */
 } MPIDI_CH3_Pkt_gpudt_data_t;
 

@@ -18,23 +18,23 @@ static int eager_begin(MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer, int buff
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg = NULL;
-    struct MPIDI_Gpudt_part *part;
+    struct MPIDI_Gpudt_segment *segment;
     int was_incomplete;
 
     mpi_errno = MPIDI_Gpudt_msg_make(rreq, NULL, buffer, MPIDI_GPUDT_SHARE__EAGER,
                                      rreq->dev.recv_data_sz <= MPIDU_gpudt_chunk_max()?
-                                     1 : MPIDI_GPUDT_MAX_PARTS, eager_advance, &msg);
+                                     1 : MPIDI_GPUDT_MAX_SEGMENTS, eager_advance, &msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (buffer_errno)
         MPIDI_Gpudt_msg_fail(msg, buffer_errno);
     msg->total = MPIDI_Gpudt_room_check(rreq);
-    part = &msg->part[0];
+    segment = &msg->segment[0];
     mpi_errno = eager_arrived(NULL, rreq, complete);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    if (*buflen >= rreq->dev.recv_data_sz && part->chunk->sz >= rreq->dev.recv_data_sz) {
+    if (*buflen >= rreq->dev.recv_data_sz && segment->chunk->sz >= rreq->dev.recv_data_sz) {
         *buflen = rreq->dev.recv_data_sz;
-        MPIR_Memcpy(part->mem, data, *buflen);
+        MPIR_Memcpy(segment->mem, data, *buflen);
         /* The caller completes the request once, the message does so a second time */
         MPIDI_CH3U_Request_increment_cc(rreq, &was_incomplete);
         mpi_errno = eager_arrived(NULL, rreq, complete);
@@ -71,21 +71,21 @@ bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t *
     return true;
 }
 
-/* Wait for the part that was the first to move, and clear it. */
+/* Wait for the segment that was the first to move, and clear it. */
 static void oldest_wait(struct MPIDI_Gpudt_msg *msg)
 {
     int mpi_errno;
-    struct MPIDI_Gpudt_part *oldest = &msg->part[0];
+    struct MPIDI_Gpudt_segment *oldest = &msg->segment[0];
 
-    for (int i = 1; i < msg->nparts; i++) {
-        if (msg->part[i].off < oldest->off)
-            oldest = &msg->part[i];
+    for (int i = 1; i < msg->nsegments; i++) {
+        if (msg->segment[i].off < oldest->off)
+            oldest = &msg->segment[i];
     }
     mpi_errno = MPIR_Gpudt_wait(oldest->op);
     oldest->op = NULL;
     if (mpi_errno)
         MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-    MPIDI_Gpudt_part_clear(oldest);
+    MPIDI_Gpudt_segment_clear(oldest);
 }
 
 /* The chunk that was arriving is full, if there was one: unpack it, and provide for the next. */
@@ -93,13 +93,13 @@ static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rre
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;
-    struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[msg->arriving];
     int64_t left;
 
     *complete = FALSE;
-    if (part->state == MPIDI_GPUDT_PART__ARRIVING) {
+    if (segment->state == MPIDI_GPUDT_SEGMENT__ARRIVING) {
         msg->arrived += msg->arriving_sz;
-        MPIDI_Gpudt_part_unpack(part);
+        MPIDI_Gpudt_segment_unpack(segment);
     }
     left = rreq->dev.recv_data_sz - msg->arrived;
     if (left == 0) {
@@ -108,20 +108,20 @@ static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rre
         goto fn_exit;
     }
 
-    if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == msg->nparts) {
+    if (MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == msg->nsegments) {
         /* The channel has nowhere to put what comes next, which is all that it can read: only
          * messages sent in ready mode are long enough */
         oldest_wait(msg);
     }
-    part = MPIDI_Gpudt_part_find(msg);
-    msg->arriving = part - msg->part;
-    if (!MPIDI_Gpudt_part_fill_now(part, left))
+    segment = MPIDI_Gpudt_segment_find(msg);
+    msg->arriving = segment - msg->segment;
+    if (!MPIDI_Gpudt_segment_fill_now(segment, left))
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_OTHER, "**nomem", "**nomem %s", "GPU message");
-    part->state = MPIDI_GPUDT_PART__ARRIVING;
-    msg->arriving_sz = MPL_MIN(left, (int64_t) part->chunk->sz);
-    part->off = msg->arrived;
-    part->len = MPL_MAX(0, MPL_MIN(msg->total - part->off, msg->arriving_sz));
-    rreq->dev.iov[0].iov_base = part->mem;
+    segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
+    msg->arriving_sz = MPL_MIN(left, (int64_t) segment->chunk->sz);
+    segment->off = msg->arrived;
+    segment->len = MPL_MAX(0, MPL_MIN(msg->total - segment->off, msg->arriving_sz));
+    rreq->dev.iov[0].iov_base = segment->mem;
     rreq->dev.iov[0].iov_len = msg->arriving_sz;
     rreq->dev.iov_count = 1;
     rreq->dev.iov_offset = 0;
@@ -137,7 +137,7 @@ static void eager_advance(struct MPIDI_Gpudt_msg *msg)
 {
     MPIDI_Gpudt_moved_clear(msg);
     if (msg->arrived == msg->req->dev.recv_data_sz &&
-        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == 0)
+        MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == 0)
         MPIDI_Gpudt_msg_end(msg);
 }
 

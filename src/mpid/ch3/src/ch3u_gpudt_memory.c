@@ -51,68 +51,68 @@ static size_t share_max(enum MPIDI_Gpudt_share_e share)
 }
 
 /* Get a chunk from the pool, if the share is not used up; one chunk it may have always. */
-static bool pool_take(struct MPIDI_Gpudt_part *part, size_t sz)
+static bool pool_take(struct MPIDI_Gpudt_segment *segment, size_t sz)
 {
-    struct MPIDI_Gpudt_msg *msg = part->msg;
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
     struct share *share = &shares[msg->share];
 
     sz = MPL_MIN(sz, MPIDU_gpudt_chunk_max());
     if (share->held && share->held + sz > share_max(msg->share))
         return false;
-    MPIDU_gpudt_chunk_get(sz, msg->gpu_addr, false, &part->chunk);
-    if (part->chunk == NULL)
+    MPIDU_gpudt_chunk_get(sz, msg->gpu_addr, false, &segment->chunk);
+    if (segment->chunk == NULL)
         return false;
-    part->is_pooled = true;
-    share->held += part->chunk->sz;
+    segment->is_pooled = true;
+    share->held += segment->chunk->sz;
     share->has_moved = true;
     nheld++;
-    part->mem = part->chunk->mem;
+    segment->mem = segment->chunk->mem;
     return true;
 }
 
-static bool heap_take(struct MPIDI_Gpudt_part *part, size_t sz)
+static bool heap_take(struct MPIDI_Gpudt_segment *segment, size_t sz)
 {
-    MPIDU_gpudt_chunk_get(sz, part->msg->gpu_addr, true, &part->chunk);
-    if (part->chunk == NULL)
+    MPIDU_gpudt_chunk_get(sz, segment->msg->gpu_addr, true, &segment->chunk);
+    if (segment->chunk == NULL)
         return false;
-    part->mem = part->chunk->mem;
+    segment->mem = segment->chunk->mem;
     return true;
 }
 
-bool MPIDI_Gpudt_part_fill(struct MPIDI_Gpudt_part *part, size_t sz, bool is_only)
+bool MPIDI_Gpudt_segment_fill(struct MPIDI_Gpudt_segment *segment, size_t sz, bool is_only)
 {
-    struct MPIDI_Gpudt_msg *msg = part->msg;
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
 
     if (served == msg || (!msg->is_waiting && shares[msg->share].waiting == NULL)) {
-        if (pool_take(part, sz))
+        if (pool_take(segment, sz))
             return true;
-        if (is_only && (nheld == 0 || shares[msg->share].is_starved) && heap_take(part, sz))
+        if (is_only && (nheld == 0 || shares[msg->share].is_starved) && heap_take(segment, sz))
             return true;
     }
     msg->wants_memory = true;
     return false;
 }
 
-bool MPIDI_Gpudt_part_fill_now(struct MPIDI_Gpudt_part *part, size_t sz)
+bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz)
 {
-    return pool_take(part, sz) || heap_take(part, sz);
+    return pool_take(segment, sz) || heap_take(segment, sz);
 }
 
-void MPIDI_Gpudt_part_clear(struct MPIDI_Gpudt_part *part)
+void MPIDI_Gpudt_segment_clear(struct MPIDI_Gpudt_segment *segment)
 {
-    MPIR_Gpudt_free(part->op);
-    part->op = NULL;
-    if (part->is_pooled) {
-        struct share *share = &shares[part->msg->share];
-        share->held -= part->chunk->sz;
+    MPIR_Gpudt_free(segment->op);
+    segment->op = NULL;
+    if (segment->is_pooled) {
+        struct share *share = &shares[segment->msg->share];
+        share->held -= segment->chunk->sz;
         share->has_moved = true;
         nheld--;
     }
-    if (part->chunk)
-        MPIDU_gpudt_chunk_put(part->chunk);
-    part->chunk = NULL;
-    part->is_pooled = false;
-    part->state = MPIDI_GPUDT_PART__IDLE;
+    if (segment->chunk)
+        MPIDU_gpudt_chunk_put(segment->chunk);
+    segment->chunk = NULL;
+    segment->is_pooled = false;
+    segment->state = MPIDI_GPUDT_SEGMENT__IDLE;
 }
 
 /* ---- waiting for memory ---- */

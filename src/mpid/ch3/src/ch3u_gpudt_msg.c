@@ -88,12 +88,12 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
  * wait for the other end are in no list but that of all: they cost nothing until a packet comes. */
 static void msg_settle(struct MPIDI_Gpudt_msg *msg)
 {
-    if (msg->req == NULL && MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__WIRE) == 0) {
+    if (msg->req == NULL && MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__WIRE) == 0) {
         msg_free(msg);
         return;
     }
     MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
-    active_set(msg, MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) > 0);
+    active_set(msg, MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) > 0);
     if (msg->is_waiting)
         MPIDI_Gpudt_wake();
 }
@@ -166,8 +166,8 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
     struct MPIDI_Gpudt_msg *msg, *next;
 
     DL_FOREACH_SAFE(msgs, msg, next) {
-        for (int i = 0; i < msg->nparts; i++)
-            MPIDI_Gpudt_part_clear(&msg->part[i]);
+        for (int i = 0; i < msg->nsegments; i++)
+            MPIDI_Gpudt_segment_clear(&msg->segment[i]);
         if (msg->req)
             msg->req->dev.gpudt = NULL;
         msg_free(msg);
@@ -213,7 +213,7 @@ void MPIDI_Gpudt_poll_pause(void)
 /* ---- messages ---- */
 
 int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer * buffer,
-                         enum MPIDI_Gpudt_share_e share, int nparts,
+                         enum MPIDI_Gpudt_share_e share, int nsegments,
                          void (*advance) (struct MPIDI_Gpudt_msg *),
                          struct MPIDI_Gpudt_msg **msg_ptr)
 {
@@ -223,13 +223,13 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    msg = MPL_calloc(1, sizeof(*msg) + nparts * (sizeof(msg->part[0]) + sizeof(msg->ticket[0])),
+    msg = MPL_calloc(1, sizeof(*msg) + nsegments * (sizeof(msg->segment[0]) + sizeof(msg->credit[0])),
                      MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
-    for (int i = 0; i < nparts; i++)
-        msg->part[i].msg = msg;
-    msg->nparts = nparts;
-    msg->ticket = (struct MPIDI_Gpudt_ticket *) (msg->part + nparts);
+    for (int i = 0; i < nsegments; i++)
+        msg->segment[i].msg = msg;
+    msg->nsegments = nsegments;
+    msg->credit = (struct MPIDI_Gpudt_credit *) (msg->segment + nsegments);
     msg->req = req;
     msg->vc = vc;
     msg->share = share;
@@ -252,8 +252,8 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
 {
     MPIR_Request *req = msg->req;
 
-    for (int i = 0; i < msg->nparts; i++)
-        MPIDI_Gpudt_part_clear(&msg->part[i]);
+    for (int i = 0; i < msg->nsegments; i++)
+        MPIDI_Gpudt_segment_clear(&msg->segment[i]);
     if (msg->mpi_errno)
         req->status.MPI_ERROR = msg->mpi_errno;
     msg->req = NULL;
@@ -268,12 +268,12 @@ void MPIDI_Gpudt_msg_fail(struct MPIDI_Gpudt_msg *msg, int mpi_errno)
         msg->mpi_errno = mpi_errno;
 }
 
-int MPIDI_Gpudt_msg_parts(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_part_e state)
+int MPIDI_Gpudt_msg_segments(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_segment_e state)
 {
     int n = 0;
 
-    for (int i = 0; i < msg->nparts; i++) {
-        if (msg->part[i].state == state)
+    for (int i = 0; i < msg->nsegments; i++) {
+        if (msg->segment[i].state == state)
             n++;
     }
     return n;
@@ -283,9 +283,9 @@ int MPIDI_Gpudt_msg_parts(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_pa
  * kept until it is done with them. */
 void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg)
 {
-    for (int i = 0; i < msg->nparts; i++) {
-        if (msg->part[i].state != MPIDI_GPUDT_PART__WIRE)
-            MPIDI_Gpudt_part_clear(&msg->part[i]);
+    for (int i = 0; i < msg->nsegments; i++) {
+        if (msg->segment[i].state != MPIDI_GPUDT_SEGMENT__WIRE)
+            MPIDI_Gpudt_segment_clear(&msg->segment[i]);
     }
     msg->req->dev.gpudt = NULL;
     msg->req = NULL;
@@ -303,9 +303,9 @@ void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
         if (msg->vc == vc) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
-            for (int i = 0; i < msg->nparts; i++) {
-                if (is_shared && msg->part[i].state == MPIDI_GPUDT_PART__GRANTED)
-                    MPIDU_gpudt_chunk_taint(msg->part[i].chunk);
+            for (int i = 0; i < msg->nsegments; i++) {
+                if (is_shared && msg->segment[i].state == MPIDI_GPUDT_SEGMENT__CREDIT)
+                    MPIDU_gpudt_chunk_taint(msg->segment[i].chunk);
             }
             active_set(msg, true);
         }

@@ -76,12 +76,12 @@ static int64_t chunk_sz_choose(int64_t total)
     return MPL_MIN(sz, total);
 }
 
-static void grant_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
+static void cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
 {
-    MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt->gpudt_grant;
+    MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt->gpudt_cts;
 
     memset(upkt, 0, sizeof(*upkt));
-    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_GRANT);
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_CTS);
     pkt->sender_req_id = rreq->dev.sender_req_id;
     pkt->receiver_req_id = rreq->handle;
 }
@@ -93,13 +93,13 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
 
-    grant_init(rreq, &upkt);
+    cts_init(rreq, &upkt);
     if (rreq->comm == NULL)
-        upkt.gpudt_grant.n = MPIDI_GPUDT_GRANT__REVOKED;
+        upkt.gpudt_cts.n = MPIDI_GPUDT_CTS__REVOKED;
     /* With fault tolerance, a sender from host memory is in a list that only other packets take it
      * off; it waits, as it does in the release */
     if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
-        mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_grant));
+        mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Request_complete(rreq);
 
@@ -113,7 +113,7 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
                            int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_PARTS));
+    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_SEGMENTS));
     int64_t total;
     struct MPIDI_Gpudt_msg *msg;
     MPIR_Gpudt_buffer *buffer;
@@ -150,15 +150,15 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     return true;
 }
 
-/* Put the place of a part's chunk into a grant, if other processes can find it. */
-static void grant_add(MPIDI_CH3_Pkt_gpudt_grant_t * pkt, const struct MPIDI_Gpudt_part *part)
+/* Put the place of a segment's chunk into a grant, if other processes can find it. */
+static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_segment *segment)
 {
     MPIDU_gpudt_pool_name_t name;
     int unit;
 
-    pkt->part[pkt->n] = part - part->msg->part;
+    pkt->segment[pkt->n] = segment - segment->msg->segment;
     pkt->unit[pkt->n] = -1;
-    if (MPIDU_gpudt_chunk_export(part->chunk, &name, &unit) && unit <= INT16_MAX) {
+    if (MPIDU_gpudt_chunk_export(segment->chunk, &name, &unit) && unit <= INT16_MAX) {
         pkt->unit[pkt->n] = unit;
         pkt->pool_token = name.token;
         pkt->pool_pid = name.pid;
@@ -171,23 +171,23 @@ static void grant_add(MPIDI_CH3_Pkt_gpudt_grant_t * pkt, const struct MPIDI_Gpud
  *
  * The sender fills every chunk that it is granted: those granted and full would never exceed
  * the message. */
-static void grant(struct MPIDI_Gpudt_msg *msg)
+static void credits_give(struct MPIDI_Gpudt_msg *msg)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt.gpudt_grant;
-    int noutside = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__GRANTED) +
-        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__ARRIVING);
-    int nmoving = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING);
+    MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt.gpudt_cts;
+    int noutside = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__CREDIT) +
+        MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__ARRIVING);
+    int nmoving = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING);
 
-    grant_init(msg->req, &upkt);
-    while (noutside + nmoving < msg->nparts &&
+    cts_init(msg->req, &upkt);
+    while (noutside + nmoving < msg->nsegments &&
            msg->started + noutside * msg->chunk_sz < msg->total) {
-        struct MPIDI_Gpudt_part *part = MPIDI_Gpudt_part_find(msg);
-        if (!MPIDI_Gpudt_part_fill(part, msg->chunk_sz, noutside + nmoving == 0))
+        struct MPIDI_Gpudt_segment *segment = MPIDI_Gpudt_segment_find(msg);
+        if (!MPIDI_Gpudt_segment_fill(segment, msg->chunk_sz, noutside + nmoving == 0))
             break;
-        part->state = MPIDI_GPUDT_PART__GRANTED;
-        grant_add(pkt, part);
+        segment->state = MPIDI_GPUDT_SEGMENT__CREDIT;
+        cts_add(pkt, segment);
         noutside++;
     }
     if (pkt->n) {
@@ -208,9 +208,9 @@ static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
 {
     MPIDI_Gpudt_moved_clear(msg);
     if (!msg->is_peer_gone)
-        grant(msg);
+        credits_give(msg);
     if ((msg->started == msg->total || msg->is_peer_gone) &&
-        MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__MOVING) == 0)
+        MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == 0)
         MPIDI_Gpudt_msg_end(msg);
 }
 
@@ -220,9 +220,9 @@ static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t answer;
 
-    grant_init(msg->req, &answer);
-    answer.gpudt_grant.n = MPIDI_GPUDT_GRANT__END;
-    MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_grant));
+    cts_init(msg->req, &answer);
+    answer.gpudt_cts.n = MPIDI_GPUDT_CTS__END;
+    MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_cts));
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
     MPIDI_Gpudt_msg_fail(msg, mpi_errno);
     msg->is_peer_gone = true;
@@ -236,7 +236,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     const intptr_t there = *buflen;
     MPIR_Request *rreq;
     struct MPIDI_Gpudt_msg *msg;
-    struct MPIDI_Gpudt_part *part;
+    struct MPIDI_Gpudt_segment *segment;
     int complete;
 
     MPIR_Request_get_ptr(pkt->receiver_req_id, rreq);
@@ -248,19 +248,19 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
         return MPI_SUCCESS;
     }
 
-    part = &msg->part[pkt->part];
-    part->off = pkt->off;
-    part->len = pkt->len;
-    part->state = MPIDI_GPUDT_PART__ARRIVING;
-    msg->arriving = pkt->part;
+    segment = &msg->segment[pkt->segment];
+    segment->off = pkt->off;
+    segment->len = pkt->len;
+    segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
+    msg->arriving = pkt->segment;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
         return data_arrived(vc, rreq, &complete);
     } else if (there >= pkt->len) {
         *buflen = pkt->len;
-        MPIR_Memcpy(part->mem, data, pkt->len);
+        MPIR_Memcpy(segment->mem, data, pkt->len);
         return data_arrived(vc, rreq, &complete);
     }
-    rreq->dev.iov[0].iov_base = part->mem;
+    rreq->dev.iov[0].iov_base = segment->mem;
     rreq->dev.iov[0].iov_len = pkt->len;
     rreq->dev.iov_count = 1;
     rreq->dev.iov_offset = 0;
@@ -273,10 +273,10 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
 static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
 {
     struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;
-    struct MPIDI_Gpudt_part *part = &msg->part[msg->arriving];
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[msg->arriving];
 
-    msg->started += part->len;
-    MPIDI_Gpudt_part_unpack(part);
+    msg->started += segment->len;
+    MPIDI_Gpudt_segment_unpack(segment);
     MPIDI_Gpudt_msg_advance(msg);
     *complete = TRUE;
     return MPI_SUCCESS;

@@ -55,7 +55,7 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     sreq->dev.OnDataAvail = NULL;
     sreq->dev.OnFinal = NULL;
     mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, buffer, is_short ? MPIDI_GPUDT_SHARE__SHORT :
-                                     MPIDI_GPUDT_SHARE__SEND, is_short ? 1 : MPIDI_GPUDT_MAX_PARTS,
+                                     MPIDI_GPUDT_SHARE__SEND, is_short ? 1 : MPIDI_GPUDT_MAX_SEGMENTS,
                                      send_advance, msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
@@ -131,7 +131,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 /* ---- chunks ---- */
 
 /* The first grant of a message says how it goes. */
-static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_grant_t * pkt)
+static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
 {
     MPIR_Request *rts_sreq;
 
@@ -142,37 +142,37 @@ static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_g
     msg->peer_id = pkt->receiver_req_id;
     msg->total = pkt->total;
     msg->chunk_sz = pkt->chunk_sz;
-    msg->nparts = MPIDI_GPUDT_MAX_PARTS;
+    msg->nsegments = MPIDI_GPUDT_MAX_SEGMENTS;
 }
 
 /* Note the chunks that were granted; or, where there are none, why. */
-static void tickets_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_grant_t * pkt)
+static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
 {
     const MPIDU_gpudt_pool_name_t name = {
         .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
     };
 
-    if (pkt->n == MPIDI_GPUDT_GRANT__REVOKED) {
+    if (pkt->n == MPIDI_GPUDT_CTS__REVOKED) {
         int err = MPI_SUCCESS;
         MPIR_ERR_SETSIMPLE(err, MPIX_ERR_REVOKED, "**revoked");
         MPIDI_Gpudt_msg_fail(msg, err);
         msg->is_peer_gone = true;
     }
     for (int i = 0; i < pkt->n; i++) {
-        struct MPIDI_Gpudt_ticket *ticket = &msg->ticket[msg->ntickets++];
-        ticket->part = pkt->part[i];
-        ticket->mem = NULL;
+        struct MPIDI_Gpudt_credit *credit = &msg->credit[msg->ncredits++];
+        credit->segment = pkt->segment[i];
+        credit->mem = NULL;
         if (pkt->unit[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
-            ticket->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
+            credit->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
                                                   msg->gpu_addr);
     }
 }
 
-int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
+int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
                           intptr_t * buflen, MPIR_Request ** rreqp)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPIDI_CH3_Pkt_gpudt_grant_t *pkt = &upkt->gpudt_grant;
+    const MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt->gpudt_cts;
     MPIR_Request *sreq;
     struct MPIDI_Gpudt_msg *msg;
 
@@ -182,7 +182,7 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
     msg = sreq->dev.gpudt;
     if (msg && msg->is_failure_sent) {
         /* Until the receiver has heard of it, its grants still come */
-        if (pkt->n == MPIDI_GPUDT_GRANT__END) {
+        if (pkt->n == MPIDI_GPUDT_CTS__END) {
             msg->is_peer_gone = true;
             MPIDI_Gpudt_msg_advance(msg);
         }
@@ -191,12 +191,12 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
     if (msg == NULL) {
         /* A send from host memory that is received into a GPU's */
         mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, NULL, MPIDI_GPUDT_SHARE__SEND,
-                                         MPIDI_GPUDT_MAX_PARTS, send_advance, &msg);
+                                         MPIDI_GPUDT_MAX_SEGMENTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);
-    tickets_add(msg, pkt);
+    credits_add(msg, pkt);
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
@@ -205,72 +205,72 @@ int MPIDI_Gpudt_pkt_grant(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data AT
     goto fn_exit;
 }
 
-/* Give a part memory to pack into.
+/* Give a segment memory to pack into.
  * Returns false if there is none now; somebody gives some back. */
-static bool part_place(struct MPIDI_Gpudt_part *part, const struct MPIDI_Gpudt_ticket *ticket)
+static bool segment_place(struct MPIDI_Gpudt_segment *segment, const struct MPIDI_Gpudt_credit *credit)
 {
-    struct MPIDI_Gpudt_msg *msg = part->msg;
-    bool is_only = MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__IDLE) == msg->nparts;
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
+    bool is_only = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__IDLE) == msg->nsegments;
 
-    part->is_shared = ticket->mem != NULL;
-    part->mem = ticket->mem;
-    if (part->mem == NULL) {
-        if (!MPIDI_Gpudt_part_fill(part, part->len, is_only))
+    segment->is_shared = credit->mem != NULL;
+    segment->mem = credit->mem;
+    if (segment->mem == NULL) {
+        if (!MPIDI_Gpudt_segment_fill(segment, segment->len, is_only))
             return false;
-        part->len = MPL_MIN(part->len, (int64_t) part->chunk->sz);
+        segment->len = MPL_MIN(segment->len, (int64_t) segment->chunk->sz);
     }
-    part->ticket = ticket->part;
+    segment->credit = credit->segment;
     return true;
 }
 
-/* Use tickets as long as there are any, and memory. */
-static void parts_start(struct MPIDI_Gpudt_msg *msg)
+/* Use credits as long as there are any, and memory. */
+static void segments_start(struct MPIDI_Gpudt_msg *msg)
 {
     int used = 0;
 
-    for (int i = 0; i < msg->nparts && used < msg->ntickets && msg->started < msg->total; i++) {
-        struct MPIDI_Gpudt_part *part = &msg->part[i];
-        if (part->state != MPIDI_GPUDT_PART__IDLE)
+    for (int i = 0; i < msg->nsegments && used < msg->ncredits && msg->started < msg->total; i++) {
+        struct MPIDI_Gpudt_segment *segment = &msg->segment[i];
+        if (segment->state != MPIDI_GPUDT_SEGMENT__IDLE)
             continue;
-        part->off = msg->started;
-        part->len = MPL_MIN(msg->chunk_sz, msg->total - msg->started);
-        if (!part_place(part, &msg->ticket[used]))
+        segment->off = msg->started;
+        segment->len = MPL_MIN(msg->chunk_sz, msg->total - msg->started);
+        if (!segment_place(segment, &msg->credit[used]))
             break;
         used++;
-        MPIDI_Gpudt_part_move(part, true);
-        msg->started += part->len;
+        MPIDI_Gpudt_segment_move(segment, true);
+        msg->started += segment->len;
         if (msg->mpi_errno)
             break;
     }
-    msg->ntickets -= used;
-    memmove(msg->ticket, msg->ticket + used, msg->ntickets * sizeof(msg->ticket[0]));
+    msg->ncredits -= used;
+    memmove(msg->credit, msg->credit + used, msg->ncredits * sizeof(msg->credit[0]));
 }
 
-/* Send what a part has packed. */
-static void part_ship(struct MPIDI_Gpudt_part *part)
+/* Send what a segment has packed. */
+static void segment_ship(struct MPIDI_Gpudt_segment *segment)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_msg *msg = part->msg;
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
 
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
-    pkt->off = part->off;
-    pkt->len = part->len;
-    pkt->part = part->ticket;
-    pkt->where = part->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
-    msg->done += part->len;
+    pkt->off = segment->off;
+    pkt->len = segment->len;
+    pkt->segment = segment->credit;
+    pkt->where = segment->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
+    msg->done += segment->len;
 
-    if (part->is_shared) {
-        MPIDI_Gpudt_part_clear(part);
+    if (segment->is_shared) {
+        MPIDI_Gpudt_segment_clear(segment);
         mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
         if (mpi_errno) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
         }
     } else {
-        MPIDI_Gpudt_part_send(part, pkt, sizeof(*pkt));
+        MPIDI_Gpudt_segment_send(segment, pkt, sizeof(*pkt));
     }
 }
 
@@ -292,13 +292,13 @@ static void failure_send(struct MPIDI_Gpudt_msg *msg)
 /* Send what is packed, or give it up after a failure. */
 static void moved_ship(struct MPIDI_Gpudt_msg *msg)
 {
-    struct MPIDI_Gpudt_part *part;
+    struct MPIDI_Gpudt_segment *segment;
 
-    while ((part = MPIDI_Gpudt_msg_moved(msg)) != NULL) {
+    while ((segment = MPIDI_Gpudt_msg_moved(msg)) != NULL) {
         if (msg->mpi_errno == MPI_SUCCESS)
-            part_ship(part);
+            segment_ship(segment);
         else
-            MPIDI_Gpudt_part_clear(part);
+            MPIDI_Gpudt_segment_clear(segment);
     }
 }
 
@@ -309,12 +309,12 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
 
     moved_ship(msg);
     if (msg->mpi_errno == MPI_SUCCESS) {
-        parts_start(msg);
+        segments_start(msg);
         /* What the CPU has packed, or a GPU at once */
         moved_ship(msg);
     }
 
-    if (MPIDI_Gpudt_msg_parts(msg, MPIDI_GPUDT_PART__IDLE) < msg->nparts)
+    if (MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__IDLE) < msg->nsegments)
         return;
     if (msg->mpi_errno && !msg->is_failure_sent && !msg->is_peer_gone) {
         msg->is_failure_sent = true;

@@ -91,7 +91,7 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     msg->is_cleared = true;
     nsending++;
-    if (msg->part[0].op == NULL)
+    if (msg->segment[0].op == NULL)
         MPIDI_Gpudt_msg_advance(msg);
     /* A program that starts many messages before it waits keeps the other end busy meanwhile */
     MPIDI_Gpudt_poll_some();
@@ -105,7 +105,7 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
 /* Send the data, or say that there is none. */
 static void data_send(struct MPIDI_Gpudt_msg *msg)
 {
-    struct MPIDI_Gpudt_part *part = &msg->part[0];
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_eager_data_t *pkt = &upkt.gpudt_eager_data;
     MPIDU_gpudt_pool_name_t name;
@@ -115,44 +115,44 @@ static void data_send(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_EAGER_DATA);
     pkt->sender_req_id = msg->req->handle;
     pkt->pool_fd = -1;
-    if (part->chunk && MPIDI_Gpudt_may_share(msg->vc) &&
-        MPIDU_gpudt_chunk_export(part->chunk, &name, &unit)) {
+    if (segment->chunk && MPIDI_Gpudt_may_share(msg->vc) &&
+        MPIDU_gpudt_chunk_export(segment->chunk, &name, &unit)) {
         pkt->pool_token = name.token;
         pkt->pool_pid = name.pid;
         pkt->pool_fd = name.fd;
     }
     pkt->is_failed = msg->mpi_errno != MPI_SUCCESS;
     if (pkt->is_failed) {
-        MPIDI_Gpudt_part_clear(part);
+        MPIDI_Gpudt_segment_clear(segment);
         if (!msg->is_peer_gone)
             MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
     } else {
-        MPIDI_Gpudt_part_send(part, pkt, sizeof(*pkt));
+        MPIDI_Gpudt_segment_send(segment, pkt, sizeof(*pkt));
     }
 }
 
 static void short_advance(struct MPIDI_Gpudt_msg *msg)
 {
-    struct MPIDI_Gpudt_part *part = &msg->part[0];
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
     bool is_begun = msg->started == msg->total;
 
     if (!is_begun && msg->mpi_errno == MPI_SUCCESS) {
-        if (!MPIDI_Gpudt_part_fill(part, msg->total, true))
+        if (!MPIDI_Gpudt_segment_fill(segment, msg->total, true))
             return;
-        part->off = 0;
-        part->len = msg->total;
-        MPIDI_Gpudt_part_move(part, true);
+        segment->off = 0;
+        segment->len = msg->total;
+        MPIDI_Gpudt_segment_move(segment, true);
         msg->started = msg->total;
     }
     if (!msg->is_cleared)
         return;
 
-    /* Once: afterwards the part is with the channel, or idle */
-    if (msg->done == 0 && (part->state == MPIDI_GPUDT_PART__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
+    /* Once: afterwards the segment is with the channel, or idle */
+    if (msg->done == 0 && (segment->state == MPIDI_GPUDT_SEGMENT__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
         msg->done = msg->total;
         data_send(msg);
     }
-    if (msg->done == msg->total && part->state == MPIDI_GPUDT_PART__IDLE) {
+    if (msg->done == msg->total && segment->state == MPIDI_GPUDT_SEGMENT__IDLE) {
         nsending--;
         MPIDI_Gpudt_msg_end(msg);
     }

@@ -34,24 +34,24 @@ int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz)
     return mpi_errno;
 }
 
-/* The channel is done with a part; called when the part's own request is complete. */
-static int part_wired(MPIR_Request * req)
+/* The channel is done with a segment; called when the segment's own request is complete. */
+static int segment_wired(MPIR_Request * req)
 {
-    struct MPIDI_Gpudt_part *part = req->dev.user_buf;
+    struct MPIDI_Gpudt_segment *segment = req->dev.user_buf;
 
     if (req->status.MPI_ERROR) {
-        MPIDI_Gpudt_msg_fail(part->msg, req->status.MPI_ERROR);
-        part->msg->is_peer_gone = true;
+        MPIDI_Gpudt_msg_fail(segment->msg, req->status.MPI_ERROR);
+        segment->msg->is_peer_gone = true;
     }
-    MPIDI_Gpudt_part_clear(part);
-    MPIDI_Gpudt_msg_advance(part->msg);
+    MPIDI_Gpudt_segment_clear(segment);
+    MPIDI_Gpudt_msg_advance(segment->msg);
     return MPI_SUCCESS;
 }
 
-void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz)
+void MPIDI_Gpudt_segment_send(struct MPIDI_Gpudt_segment *segment, void *pkt, size_t sz)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_msg *msg = part->msg;
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
     MPIR_Request *req;
     struct iovec iov[2];
 
@@ -60,22 +60,22 @@ void MPIDI_Gpudt_part_send(struct MPIDI_Gpudt_part *part, void *pkt, size_t sz)
     MPIR_Object_set_ref(req, 1);
     MPIDI_Request_set_type(req, MPIDI_REQUEST_TYPE_SEND);
     req->dev.OnDataAvail = NULL;
-    req->dev.request_completed_cb = part_wired;
-    req->dev.user_buf = part;
-    part->state = MPIDI_GPUDT_PART__WIRE;
+    req->dev.request_completed_cb = segment_wired;
+    req->dev.user_buf = segment;
+    segment->state = MPIDI_GPUDT_SEGMENT__WIRE;
     iov[0].iov_base = pkt;
     iov[0].iov_len = sz;
-    iov[1].iov_base = part->mem;
-    iov[1].iov_len = part->len;
+    iov[1].iov_base = segment->mem;
+    iov[1].iov_len = segment->len;
     MPID_THREAD_CS_ENTER(POBJ, msg->vc->pobj_mutex);
     mpi_errno = MPIDI_CH3_iSendv(msg->vc, req, iov, 2);
     MPID_THREAD_CS_EXIT(POBJ, msg->vc->pobj_mutex);
     if (mpi_errno) {
         /* The request may be complete or not; if not, nobody will complete it */
-        if (part->state == MPIDI_GPUDT_PART__WIRE) {
+        if (segment->state == MPIDI_GPUDT_SEGMENT__WIRE) {
             req->dev.request_completed_cb = NULL;
             MPIR_Request_free(req);
-            MPIDI_Gpudt_part_clear(part);
+            MPIDI_Gpudt_segment_clear(segment);
         }
         goto fn_fail;
     }
@@ -96,7 +96,7 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
 
     MPIDI_Pkt_init(pkt, type);
     pkt->match = sreq->dev.match;
-    pkt->match.parts.rank = sreq->comm->rank;
+    pkt->match.segments.rank = sreq->comm->rank;
     pkt->sender_req_id = sreq->handle;
     pkt->data_sz = data_sz;
     MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
@@ -118,8 +118,8 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_
     MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
                          MPIDI_CH3U_Recvq_count_unexp());
 
-    rreq->status.MPI_SOURCE = pkt->match.parts.rank;
-    rreq->status.MPI_TAG = pkt->match.parts.tag;
+    rreq->status.MPI_SOURCE = pkt->match.segments.rank;
+    rreq->status.MPI_TAG = pkt->match.segments.tag;
     MPIR_STATUS_SET_COUNT(rreq->status, pkt->data_sz);
     rreq->dev.sender_req_id = pkt->sender_req_id;
     rreq->dev.recv_data_sz = pkt->data_sz;

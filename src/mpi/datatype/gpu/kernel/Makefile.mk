@@ -31,10 +31,10 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copy.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_move.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_tile.cuh      \
-    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_turn.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_transpose.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_list.cuh \
-    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_rank.cuh \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_bitmap.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_tree.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_args.h        \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernel_list.h \

@@ -34,9 +34,9 @@
 #define MPII_GPUDT_MAX_PIECE  (1 << 30) /* bytes of a piece in a list of pieces at a stride */
 #define MPII_GPUDT_WINDOW     1024      /* runs that a block keeps at hand for a tile */
 
-/* Units on the edges of a square of the turn kernels, along the stream and along user memory. */
+/* Units on the edges of a square of the transpose kernels, along the stream and along user memory. */
 #define MPII_GPUDT_SQUARE_IN(unit_)     ((unit_) == 16 ? 32 : 64)
-#define MPII_GPUDT_SQUARE_TURNED(unit_) ((unit_) < 8 ? 64 : 32)
+#define MPII_GPUDT_SQUARE_TRANSPOSED(unit_) ((unit_) < 8 ? 64 : 32)
 
 /* The end of the work of some blocks of threads, of which the last one to be done tells the host. */
 struct MPII_Gpudt_end {
@@ -100,17 +100,17 @@ struct MPII_Gpudt_args_box {
     struct MPII_Gpudt_levels levels;
 };
 
-/* A box in which a level above the innermost is contiguous in user memory, the turned level:
+/* A box in which a level above the innermost is contiguous in user memory, the transposed level:
  * squares of units go through shared memory. One edge runs along the stream, over the units of one
- * child of the turned level; the other runs along the turned level. Tiles are counted in this order,
+ * child of the transposed level; the other runs along the transposed level. Tiles are counted in this order,
  * and over the levels above last. */
-struct MPII_Gpudt_args_turn {
+struct MPII_Gpudt_args_transpose {
     struct MPII_Gpudt_span span;
-    int64_t below;              /* units of the stream in one child of the turned level */
-    int64_t count, stride;      /* of the turned level */
-    int64_t squares_in, squares_turned; /* along the edges */
-    struct MPII_Gpudt_divisor by_in, by_turned; /* by squares_ */
-    struct MPII_Gpudt_levels inner, outer;      /* below the turned level, and above */
+    int64_t below;              /* units of the stream in one child of the transposed level */
+    int64_t count, stride;      /* of the transposed level */
+    int64_t squares_in, squares_transposed; /* along the edges */
+    struct MPII_Gpudt_divisor by_in, by_transposed; /* by squares_ */
+    struct MPII_Gpudt_levels inner, outer;      /* below the transposed level, and above */
 };
 
 /* 32 children of a list in the order of the stream. With bit i of begins set where an entry begins
@@ -133,7 +133,7 @@ struct MPII_Gpudt_args_list {
     uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
     uint64_t displ;             /* address of int64_t displ[nruns], as in gpudt_image.h */
     struct MPII_Gpudt_divisor by_nruns, by_list, by_piece;      /* by list_size, piece */
-    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; only for rank kernels */
+    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; only for bitmap kernels */
     int64_t shift;              /* piece == 1 << shift; -1: no power of two */
     struct MPII_Gpudt_levels levels;    /* of the repetitions */
 };

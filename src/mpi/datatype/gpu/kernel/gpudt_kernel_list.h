@@ -22,15 +22,15 @@
 #define MPII_GPUDT_KERNEL_FAMILIES(K_)                          \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, box64, gpudt_box64, box)        \
-    MPII_GPUDT_KERNEL_UNITS(K_, rank, gpudt_rank, list)         \
+    MPII_GPUDT_KERNEL_UNITS(K_, bitmap, gpudt_bitmap, list)     \
     MPII_GPUDT_KERNEL_UNITS(K_, list, gpudt_list, list)         \
     MPII_GPUDT_KERNEL_UNITS(K_, map, gpudt_map, tree)           \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)     \
     MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree64, tree)
 
 /* The same for the transposing kernels, which have no locator. */
-#define MPII_GPUDT_KERNEL_TURNS(K_)             \
-    MPII_GPUDT_KERNEL_UNITS(K_, turn, none, turn)
+#define MPII_GPUDT_KERNEL_TRANSPOSES(K_)                        \
+    MPII_GPUDT_KERNEL_UNITS(K_, transpose, none, transpose)
 
 /* Those whose work the batch kernel can do as well: regular types, and any type. */
 #define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
@@ -39,7 +39,7 @@
 
 #define MPII_GPUDT_KERNEL_ALL(K_)               \
     MPII_GPUDT_KERNEL_FAMILIES(K_)              \
-    MPII_GPUDT_KERNEL_TURNS(K_)
+    MPII_GPUDT_KERNEL_TRANSPOSES(K_)
 
 #define MPII_GPUDT_KERNEL_IDS(family_, unit_, locator_, args_)  \
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK,      \

@@ -11,9 +11,9 @@
 #endif
 
 #include "gpudt_batch.cuh"
-#include "gpudt_turn.cuh"
+#include "gpudt_transpose.cuh"
 #include "gpudt_walk_list.cuh"
-#include "gpudt_walk_rank.cuh"
+#include "gpudt_walk_bitmap.cuh"
 
 #define GPUDT_ENTRY(name_, args_, body_, ...)                                                   \
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
@@ -29,14 +29,14 @@
     GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                              \
                 (gpudt_move<locator_<unit_, 1>, unit_, 1>))
 
-#define GPUDT_TURN(family_, unit_, locator_, args_)                                             \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_turn<unit_, 0>),        \
-                MPII_GPUDT_TURN_BLOCKS)                                                         \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_turn<unit_, 1>),      \
-                MPII_GPUDT_TURN_BLOCKS)
+#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                             \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),        \
+                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                         \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),      \
+                MPII_GPUDT_TRANSPOSE_BLOCKS)
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
-MPII_GPUDT_KERNEL_TURNS(GPUDT_TURN)
+MPII_GPUDT_KERNEL_TRANSPOSES(GPUDT_TRANSPOSE)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

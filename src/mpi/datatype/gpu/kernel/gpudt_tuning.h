@@ -21,7 +21,7 @@
 /* Words that a thread loads before it stores the first. */
 #define MPII_GPUDT_UNROLL_BOX(unit_, unpack_)  4
 #define MPII_GPUDT_UNROLL_LIST(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 2 : 4)
-#define MPII_GPUDT_UNROLL_RANK(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 1 : 2)
+#define MPII_GPUDT_UNROLL_BITMAP(unit_, unpack_) ((unit_) < 4 && !(unpack_) ? 1 : 2)
 #define MPII_GPUDT_UNROLL_MAP(unit_, unpack_)  ((unit_) < 4 && !(unpack_) ? 2 : 4)
 #define MPII_GPUDT_UNROLL_TREE(unit_, unpack_) 1
 
@@ -30,17 +30,17 @@
 #define MPII_GPUDT_LIST_ROUNDS  8
 #define MPII_GPUDT_LIST_ENTRIES 384
 
-/* Rounds of all threads in a tile of the rank kernels, which begin with a division or two. */
-#define MPII_GPUDT_RANK_ROUNDS 8
+/* Rounds of all threads in a tile of the bitmap kernels, which begin with a division or two. */
+#define MPII_GPUDT_BITMAP_ROUNDS 8
 
 /* Rounds of all threads in a tile of the map kernels, which begin with work for the whole block. */
 #ifndef MPII_GPUDT_MAP_ROUNDS
 #define MPII_GPUDT_MAP_ROUNDS 8
 #endif
 
-/* Blocks of turn kernels that a multiprocessor must have registers for. The compiler would take
+/* Blocks of transpose kernels that a multiprocessor must have registers for. The compiler would take
  * more registers than pay. */
-#define MPII_GPUDT_TURN_BLOCKS 4
+#define MPII_GPUDT_TRANSPOSE_BLOCKS 4
 
 /* Blocks of the batch kernel that a multiprocessor must have registers for. */
 #define MPII_GPUDT_BATCH_BLOCKS 4

@@ -22,6 +22,6 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/plan/gpudt_plan_list.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_shape.c \
     src/mpi/datatype/gpu/plan/gpudt_plan_tree.c  \
-    src/mpi/datatype/gpu/plan/gpudt_plan_turn.c  \
+    src/mpi/datatype/gpu/plan/gpudt_plan_transpose.c  \
     src/mpi/datatype/gpu/plan/gpudt_strategy.c
 endif BUILD_GPUDT_CUDA

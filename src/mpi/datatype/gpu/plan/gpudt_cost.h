@@ -36,15 +36,15 @@
 #define MPII_GPUDT_LIST_ROUND_NS   500.0        /* to look up the next ones, a round of all threads */
 #define MPII_GPUDT_LIST_FACTOR(unit_, unpack_) \
     ((unit_) < 4 ? ((unpack_) ? 3.5 : 2.8) : (unpack_) ? 2.8 : 1.4)
-#define MPII_GPUDT_RANK_NS         300.0
-#define MPII_GPUDT_RANK_FACTOR(unit_, unpack_) ((unit_) < 4 ? 3.4 : (unpack_) ? 2.1 : 1.5)
+#define MPII_GPUDT_BITMAP_NS         300.0
+#define MPII_GPUDT_BITMAP_FACTOR(unit_, unpack_) ((unit_) < 4 ? 3.4 : (unpack_) ? 2.1 : 1.5)
 #define MPII_GPUDT_MAP_NS          700.0       /* for each round of units of a datatype */
 #define MPII_GPUDT_MAP_FACTOR      1.1
 #define MPII_GPUDT_TREE_NS         1200.0
 #define MPII_GPUDT_TREE_FACTOR     4.0
-#define MPII_GPUDT_TURN_BYTE_NS    0.0006
-#define MPII_GPUDT_TURN_HOST_NS    1000.0
-#define MPII_GPUDT_TURN_STRIDE     64   /* bytes; below, a box's loads share sectors anyway */
+#define MPII_GPUDT_TRANSPOSE_BYTE_NS    0.0006
+#define MPII_GPUDT_TRANSPOSE_HOST_NS    1000.0
+#define MPII_GPUDT_TRANSPOSE_STRIDE     64   /* bytes; below, a box's loads share sectors anyway */
 #define MPII_GPUDT_COPY2D_PITCH    0x7fffffff   /* bytes; the driver's largest pitch */
 #define MPII_GPUDT_COPY2D_NS       9500.0       /* device to device: to start it, a row, a byte */
 #define MPII_GPUDT_COPY2D_ROW_NS   0.1

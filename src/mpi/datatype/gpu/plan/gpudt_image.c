@@ -44,7 +44,7 @@ static enum MPII_Gpudt_index_e index_kind(const struct MPII_Gpudt_serial *serial
     if (leaf->kind == MPII_GPUDT_KIND__INDEXED && leaf->count <= INT32_MAX &&
         serial->records[leaf->child].kind == MPII_GPUDT_KIND__BLOCK &&
         children(leaf) / 32 < leaf->count)
-        return MPII_GPUDT_INDEX__RANK;
+        return MPII_GPUDT_INDEX__BITMAP;
     return MPII_GPUDT_INDEX__NONE;
 }
 
@@ -65,7 +65,7 @@ void MPII_Gpudt_image_measure(const struct MPII_Gpudt_serial *serial,
     image->sz = image->index;
     if (image->kind == MPII_GPUDT_INDEX__TABLE)
         image->sz += serial->size / MPII_Gpudt_table_unit(serial) * (int64_t) sizeof(int64_t);
-    else if (image->kind == MPII_GPUDT_INDEX__RANK)
+    else if (image->kind == MPII_GPUDT_INDEX__BITMAP)
         image->sz += group_count(leaf_find(serial)) * (int64_t) sizeof(struct MPII_Gpudt_group);
 }
 
@@ -89,7 +89,7 @@ static void displ_rebase(const struct MPII_Gpudt_record *rec, char *lookaside)
         displ[i] = (int64_t) ((uint64_t) displ[i] - (uint64_t) prefix[i] * (uint64_t) rec->extent);
 }
 
-static void rank_make(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_group *group)
+static void bitmap_make(const struct MPII_Gpudt_serial *serial, struct MPII_Gpudt_group *group)
 {
     const struct MPII_Gpudt_record *leaf = leaf_find(serial);
     const int64_t *prefix = MPII_Gpudt_record_prefix(leaf, serial->lookaside);
@@ -142,8 +142,8 @@ void MPII_Gpudt_image_make(const struct MPII_Gpudt_serial *serial,
     }
     if (image->has_nodes)
         MPII_Gpudt_image_nodes(serial, (struct MPII_Gpudt_node *) (void *) (mem + image->nodes));
-    if (image->kind == MPII_GPUDT_INDEX__RANK)
-        rank_make(serial, (struct MPII_Gpudt_group *) (void *) (mem + image->index));
+    if (image->kind == MPII_GPUDT_INDEX__BITMAP)
+        bitmap_make(serial, (struct MPII_Gpudt_group *) (void *) (mem + image->index));
 }
 
 int64_t *MPII_Gpudt_table_add(int64_t * at, int64_t unit, int64_t displ, int64_t len)

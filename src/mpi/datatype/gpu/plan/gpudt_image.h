@@ -28,7 +28,7 @@
 enum MPII_Gpudt_index_e {
     MPII_GPUDT_INDEX__NONE,
     MPII_GPUDT_INDEX__TABLE,
-    MPII_GPUDT_INDEX__RANK      /* of the list that all levels of the type lead to */
+    MPII_GPUDT_INDEX__BITMAP      /* of the list that all levels of the type lead to */
 };
 
 /* Bytes from the beginning of an image to its parts, and of the whole: 0 if the type needs none. */

@@ -12,10 +12,10 @@
 static const struct MPII_Gpudt_strategy *const strategies[MPII_GPUDT_NSTRATEGIES] = {
     [MPII_GPUDT_STRATEGY__COPY1D] = &MPII_Gpudt_strategy_copy1d,
     [MPII_GPUDT_STRATEGY__COPY2D] = &MPII_Gpudt_strategy_copy2d,
-    [MPII_GPUDT_STRATEGY__TURN] = &MPII_Gpudt_strategy_turn,
+    [MPII_GPUDT_STRATEGY__TRANSPOSE] = &MPII_Gpudt_strategy_transpose,
     [MPII_GPUDT_STRATEGY__BOX] = &MPII_Gpudt_strategy_box,
     [MPII_GPUDT_STRATEGY__TABLE] = &MPII_Gpudt_strategy_table,
-    [MPII_GPUDT_STRATEGY__RANK] = &MPII_Gpudt_strategy_rank,
+    [MPII_GPUDT_STRATEGY__BITMAP] = &MPII_Gpudt_strategy_bitmap,
     [MPII_GPUDT_STRATEGY__LIST] = &MPII_Gpudt_strategy_list,
     [MPII_GPUDT_STRATEGY__MAP] = &MPII_Gpudt_strategy_map,
     [MPII_GPUDT_STRATEGY__TREE] = &MPII_Gpudt_strategy_tree

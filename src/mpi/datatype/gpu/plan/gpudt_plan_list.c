@@ -75,12 +75,12 @@ static double list_cost(const struct MPII_Gpudt_shape *s)
                                MPII_GPUDT_LIST_FACTOR(s->unit, s->in->unpack));
 }
 
-static int rank_applies(const struct MPII_Gpudt_shape *s)
+static int bitmap_applies(const struct MPII_Gpudt_shape *s)
 {
-    return s->nlevels >= 0 && s->in->image.kind == MPII_GPUDT_INDEX__RANK;
+    return s->nlevels >= 0 && s->in->image.kind == MPII_GPUDT_INDEX__BITMAP;
 }
 
-static void rank_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
+static void bitmap_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;
     int64_t tile;
@@ -88,24 +88,24 @@ static void rank_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *
     list_set(s, plan);
     args->groups = s->in->image.index;
     args->shift = (args->piece & (args->piece - 1)) == 0 ? log2_of(args->piece) : -1;
-    plan->kernel = MPII_Gpudt_kernel_id(MPII_GPUDT_KERNEL__rank_1_PACK, s);
+    plan->kernel = MPII_Gpudt_kernel_id(MPII_GPUDT_KERNEL__bitmap_1_PACK, s);
     tile = MPII_Gpudt_tile_words(s, args->span.nwords,
-                                 MPII_GPUDT_UNROLL_RANK(s->unit, s->in->unpack),
-                                 MPII_GPUDT_RANK_ROUNDS);
+                                 MPII_GPUDT_UNROLL_BITMAP(s->unit, s->in->unpack),
+                                 MPII_GPUDT_BITMAP_ROUNDS);
     plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);
 }
 
-static double rank_cost(const struct MPII_Gpudt_shape *s)
+static double bitmap_cost(const struct MPII_Gpudt_shape *s)
 {
-    return MPII_GPUDT_RANK_NS +
+    return MPII_GPUDT_BITMAP_NS +
         MPII_Gpudt_kernel_cost(s, MPII_Gpudt_piece_size(s),
-                               MPII_GPUDT_RANK_FACTOR(s->unit, s->in->unpack));
+                               MPII_GPUDT_BITMAP_FACTOR(s->unit, s->in->unpack));
 }
 
 const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_list = {
     "list", list_applies, list_cost, list_fill
 };
 
-const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_rank = {
-    "rank", rank_applies, rank_cost, rank_fill
+const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_bitmap = {
+    "bitmap", bitmap_applies, bitmap_cost, bitmap_fill
 };

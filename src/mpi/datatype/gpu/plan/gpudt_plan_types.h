@@ -16,10 +16,10 @@
 enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__COPY1D,        /* contiguous: the driver's copy */
     MPII_GPUDT_STRATEGY__COPY2D,        /* rows of one width at one pitch: the driver's 2-D copy */
-    MPII_GPUDT_STRATEGY__TURN,  /* a transposing box, through squares in shared memory */
+    MPII_GPUDT_STRATEGY__TRANSPOSE,  /* a transposing box, through squares in shared memory */
     MPII_GPUDT_STRATEGY__BOX,   /* nested strides, also with lists of equal blocks */
     MPII_GPUDT_STRATEGY__TABLE, /* a small type of any kind, by its index of all units */
-    MPII_GPUDT_STRATEGY__RANK,  /* short entries of any length, by the list's index */
+    MPII_GPUDT_STRATEGY__BITMAP,  /* short entries of any length, by the list's index */
     MPII_GPUDT_STRATEGY__LIST,  /* runs of any length */
     MPII_GPUDT_STRATEGY__MAP,   /* many small datatypes, whatever their tree */
     MPII_GPUDT_STRATEGY__TREE,  /* anything */
@@ -68,7 +68,7 @@ struct MPII_Gpudt_plan {
     union {
         struct MPII_Gpudt_span span;    /* what all begin with */
         struct MPII_Gpudt_args_box box;
-        struct MPII_Gpudt_args_turn turn;
+        struct MPII_Gpudt_args_transpose transpose;
         struct MPII_Gpudt_args_list list;
         struct MPII_Gpudt_args_tree tree;
     } args;

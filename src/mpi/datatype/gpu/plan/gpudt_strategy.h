@@ -21,10 +21,10 @@ struct MPII_Gpudt_strategy {
 
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy1d;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy2d;
-extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_turn;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_transpose;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_box;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_table;
-extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_rank;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_bitmap;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_list;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_map;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;

@@ -26,10 +26,10 @@ cvars:
         auto   - Choose by estimated time
         copy1d - The driver's copy, for contiguous data
         copy2d - The driver's 2-D copy, for rows at one pitch
-        turn   - A kernel that turns squares in shared memory, for transposed data
+        transpose - A kernel that transposes squares in shared memory
         box    - A kernel for nested strides
         table  - The same for small datatypes of any kind, with a list of all their parts
-        rank   - A kernel for lists of short runs, with an index of them
+        bitmap - A kernel for lists of short runs, with a bitmap of where they begin
         list   - A kernel for lists of runs
         map    - A kernel for many small datatypes, with a map of one of them in shared memory
         tree   - A kernel that walks the whole datatype
@@ -75,10 +75,10 @@ unsigned MPII_Gpudt_allowed_strategies(void)
     static const int chosen_by[MPII_GPUDT_NSTRATEGIES] = {
         [MPII_GPUDT_STRATEGY__COPY1D] = MPIR_CVAR_GPUDT_STRATEGY_copy1d,
         [MPII_GPUDT_STRATEGY__COPY2D] = MPIR_CVAR_GPUDT_STRATEGY_copy2d,
-        [MPII_GPUDT_STRATEGY__TURN] = MPIR_CVAR_GPUDT_STRATEGY_turn,
+        [MPII_GPUDT_STRATEGY__TRANSPOSE] = MPIR_CVAR_GPUDT_STRATEGY_transpose,
         [MPII_GPUDT_STRATEGY__BOX] = MPIR_CVAR_GPUDT_STRATEGY_box,
         [MPII_GPUDT_STRATEGY__TABLE] = MPIR_CVAR_GPUDT_STRATEGY_table,
-        [MPII_GPUDT_STRATEGY__RANK] = MPIR_CVAR_GPUDT_STRATEGY_rank,
+        [MPII_GPUDT_STRATEGY__BITMAP] = MPIR_CVAR_GPUDT_STRATEGY_bitmap,
         [MPII_GPUDT_STRATEGY__LIST] = MPIR_CVAR_GPUDT_STRATEGY_list,
         [MPII_GPUDT_STRATEGY__MAP] = MPIR_CVAR_GPUDT_STRATEGY_map,
         [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree

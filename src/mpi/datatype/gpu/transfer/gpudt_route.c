@@ -19,7 +19,7 @@
  *   contiguous       datatype, pageable                   copy, pinned, CPU
  *   mixed datatype   contiguous                rows
  *
- * The lead is the side whose GPU does the work; see lead_rank. "Reachable" means that its kernels
+ * The lead is the side whose GPU does the work; see lead_priority. "Reachable" means that its kernels
  * can access the memory. A work area that cannot be had is replaced by one of another kind, down to
  * the heap, which takes kernels out of the game. */
 
@@ -105,7 +105,7 @@ static enum MPII_Gpudt_method_e gpu_method(const struct MPII_Gpudt_side *side)
 
 /* Device memory rather than managed, which can be moved from anywhere; a datatype rather than
  * contiguous data, which the driver can move; what other devices may not access. */
-static int lead_rank(const struct MPII_Gpudt_side *side)
+static int lead_priority(const struct MPII_Gpudt_side *side)
 {
     switch (side->ptr.mem) {
         case MPIR_GPUDT_MEM__DEVICE:
@@ -119,7 +119,7 @@ static int lead_rank(const struct MPII_Gpudt_side *side)
 
 const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op)
 {
-    return lead_rank(&op->src) >= lead_rank(&op->dst) ? &op->src : &op->dst;
+    return lead_priority(&op->src) >= lead_priority(&op->dst) ? &op->src : &op->dst;
 }
 
 /* The engine of the other side's memory, NULL if that is the lead's or if it is not device memory.
@@ -220,7 +220,7 @@ static void route_mixed(struct route *r)
         return;
     }
     for (int i = 0; i < 2; i++) {
-        bool by_cpu = !r->side[i]->is_mixed && lead_rank(r->side[i]) == 0;
+        bool by_cpu = !r->side[i]->is_mixed && lead_priority(r->side[i]) == 0;
         step_set(r, i, by_cpu ? MPII_GPUDT_METHOD__CPU : MPII_GPUDT_METHOD__ROWS,
                  by_cpu ? NULL : r->op->engine);
     }

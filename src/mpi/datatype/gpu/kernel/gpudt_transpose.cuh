@@ -6,18 +6,18 @@
  * the direction as a parameter. Compiles as CUDA and as host C++.
  */
 
-#ifndef GPUDT_TURN_CUH_INCLUDED
-#define GPUDT_TURN_CUH_INCLUDED
+#ifndef GPUDT_TRANSPOSE_CUH_INCLUDED
+#define GPUDT_TRANSPOSE_CUH_INCLUDED
 
 #include "gpudt_tile.cuh"
 #include "gpudt_walk.cuh"
 
-/* Squares of the turn kernels: IN units along the stream, TURNED units along user memory. A row has
+/* Squares of the transpose kernels: IN units along the stream, TRANSPOSED units along user memory. A row has
  * gaps so that neither its units nor a column's are all in one bank of shared memory. */
 template <int UNIT> struct gpudt_edge {
     enum {
-        IN = MPII_GPUDT_SQUARE_IN(UNIT), TURNED = MPII_GPUDT_SQUARE_TURNED(UNIT),
-        PITCH = TURNED + (UNIT < 4 ? 4 / UNIT : 1)
+        IN = MPII_GPUDT_SQUARE_IN(UNIT), TRANSPOSED = MPII_GPUDT_SQUARE_TRANSPOSED(UNIT),
+        PITCH = TRANSPOSED + (UNIT < 4 ? 4 / UNIT : 1)
     };
 };
 
@@ -25,29 +25,29 @@ template <int UNIT> struct gpudt_edge {
 struct gpudt_square {
     uint64_t user, packed;      /* addresses of its first unit, in user memory less that of in */
     int64_t unit;               /* the same in the stream, from pos0 on */
-    uint32_t in;                /* and in the levels below the turned one */
-    int in_left, turned_left;   /* units there are from it on */
+    uint32_t in;                /* and in the levels below the transposed one */
+    int in_left, transposed_left;   /* units there are from it on */
 };
 
 template <int UNIT>
-GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_turn &args, uint32_t tile)
+GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transpose &args, uint32_t tile)
 {
     const uint32_t row = gpudt_div(tile, args.by_in);
-    const uint32_t above = gpudt_div(row, args.by_turned);
-    const int64_t turned = (int64_t) (row - above * (uint32_t) args.squares_turned) *
-        gpudt_edge<UNIT>::TURNED;
+    const uint32_t above = gpudt_div(row, args.by_transposed);
+    const int64_t transposed = (int64_t) (row - above * (uint32_t) args.squares_transposed) *
+        gpudt_edge<UNIT>::TRANSPOSED;
     uint64_t index[1] = { above };
-    uint64_t addr[1] = { args.span.user + (uint64_t) (turned * args.stride) };
+    uint64_t addr[1] = { args.span.user + (uint64_t) (transposed * args.stride) };
     struct gpudt_square square;
 
     gpudt_levels<uint64_t, 1> (args.outer, index, addr);
     square.in = (tile - row * (uint32_t) args.squares_in) * gpudt_edge<UNIT>::IN;
-    square.unit = (above * args.count + turned) * args.below + square.in;
+    square.unit = (above * args.count + transposed) * args.below + square.in;
     square.user = addr[0];
     square.packed = args.span.packed + (uint64_t) (square.unit * UNIT);
     square.unit -= args.span.pos0 / UNIT;
     square.in_left = gpudt_at_most(args.below - square.in, gpudt_edge<UNIT>::IN);
-    square.turned_left = gpudt_at_most(args.count - turned, gpudt_edge<UNIT>::TURNED);
+    square.transposed_left = gpudt_at_most(args.count - transposed, gpudt_edge<UNIT>::TRANSPOSED);
     return square;
 }
 
@@ -55,9 +55,9 @@ GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_turn &
  * along the stream on the other. */
 template <int UNIT, int USER> struct gpudt_side {
     enum {
-        IN = gpudt_edge<UNIT>::IN, TURNED = gpudt_edge<UNIT>::TURNED,
+        IN = gpudt_edge<UNIT>::IN, TRANSPOSED = gpudt_edge<UNIT>::TRANSPOSED,
         STEP = MPII_GPUDT_THREADS / 32,
-        ROWS = (USER ? IN : TURNED) / STEP, COLUMNS = (USER ? TURNED : IN) / 32
+        ROWS = (USER ? IN : TRANSPOSED) / STEP, COLUMNS = (USER ? TRANSPOSED : IN) / 32
     };
     typedef typename gpudt_bytes<UNIT>::type unit_type;
     typedef unit_type row_type[gpudt_edge<UNIT>::PITCH];
@@ -67,7 +67,7 @@ template <int UNIT, int USER> struct gpudt_side {
  * square's edges. */
 struct gpudt_place {
     int row, column;
-    int in, turned;
+    int in, transposed;
 };
 
 template <int UNIT, int USER> GPUDT_FN struct gpudt_place gpudt_place_of(int k)
@@ -78,23 +78,23 @@ template <int UNIT, int USER> GPUDT_FN struct gpudt_place gpudt_place_of(int k)
     at.row = (int) threadIdx.x / 32 + k / side::COLUMNS * side::STEP;
     at.column = (int) threadIdx.x % 32 + k % side::COLUMNS * 32;
     at.in = USER ? at.row : at.column;
-    at.turned = USER ? at.column : at.row;
+    at.transposed = USER ? at.column : at.row;
     return at;
 }
 
 /* Whether a unit is there and in the range. */
-GPUDT_FN bool gpudt_square_has(const struct MPII_Gpudt_args_turn &args,
+GPUDT_FN bool gpudt_square_has(const struct MPII_Gpudt_args_transpose &args,
                                const struct gpudt_square &square, const struct gpudt_place &at)
 {
-    const int64_t unit = square.unit + at.in + at.turned * args.below;
+    const int64_t unit = square.unit + at.in + at.transposed * args.below;
 
-    return at.in < square.in_left && at.turned < square.turned_left && unit >= 0 &&
+    return at.in < square.in_left && at.transposed < square.transposed_left && unit >= 0 &&
         unit < args.span.nwords;
 }
 
 /* Addresses of a thread's rows in user memory. */
 template <int UNIT>
-GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_turn &args,
+GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_transpose &args,
                                 const struct gpudt_square &square,
                                 uint64_t(&rows)[gpudt_side<UNIT, 1>::ROWS])
 {
@@ -112,7 +112,7 @@ GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_turn &args,
 /* One side of a square: reads it into shared memory, or writes it from there. WHOLE: all of it is
  * there and in the range. */
 template <int UNIT, int USER, int WRITE, int WHOLE>
-GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
+GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_transpose &args,
                                 const struct gpudt_square &square,
                                 typename gpudt_side<UNIT, USER>::row_type *shared)
 {
@@ -132,7 +132,7 @@ GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
                 rows[k / side::COLUMNS] + (uint64_t) (at.column * args.stride) :
                 square.packed + (uint64_t) ((at.row * args.below + at.column) * UNIT);
             if (WRITE)
-                gpudt_data_store<unit_type>(addr, shared[at.in][at.turned]);
+                gpudt_data_store<unit_type>(addr, shared[at.in][at.transposed]);
             else
                 value[k] = gpudt_data_load<unit_type>(addr);
         }
@@ -142,12 +142,12 @@ GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_turn &args,
     for (int k = 0; k < COUNT && !WRITE; k++) {
         const struct gpudt_place at = gpudt_place_of<UNIT, USER> (k);
         if (WHOLE || gpudt_square_has(args, square, at))
-            shared[at.in][at.turned] = value[k];
+            shared[at.in][at.transposed] = value[k];
     }
 }
 
 template <int UNIT, int UNPACK, int WHOLE>
-GPUDT_FN void gpudt_square_turn(const struct MPII_Gpudt_args_turn &args,
+GPUDT_FN void gpudt_square_transpose(const struct MPII_Gpudt_args_transpose &args,
                                 const struct gpudt_square &square,
                                 typename gpudt_bytes<UNIT>::type(*shared)[gpudt_edge<UNIT>::PITCH])
 {
@@ -158,8 +158,8 @@ GPUDT_FN void gpudt_square_turn(const struct MPII_Gpudt_args_turn &args,
 }
 
 /* A locator for the ends only. */
-template <int UNIT> struct gpudt_turn_point {
-    const struct MPII_Gpudt_args_turn &args;
+template <int UNIT> struct gpudt_transpose_point {
+    const struct MPII_Gpudt_args_transpose &args;
 
     GPUDT_METHOD uint64_t point(int64_t pos) const
     {
@@ -176,7 +176,7 @@ template <int UNIT> struct gpudt_turn_point {
 };
 
 /* Transposition. Words are units. */
-template <int UNIT, int UNPACK> GPUDT_FN void gpudt_turn(const struct MPII_Gpudt_args_turn &args)
+template <int UNIT, int UNPACK> GPUDT_FN void gpudt_transpose(const struct MPII_Gpudt_args_transpose &args)
 {
     typedef gpudt_edge<UNIT> edge;
     __shared__ typename gpudt_bytes<UNIT>::type shared[edge::IN][edge::PITCH];
@@ -186,15 +186,15 @@ template <int UNIT, int UNPACK> GPUDT_FN void gpudt_turn(const struct MPII_Gpudt
 
     for (; tile < end_tile; tile += step) {
         const struct gpudt_square square = gpudt_square_at<UNIT> (args, (uint32_t) tile);
-        const int64_t last = square.unit + (edge::TURNED - 1) * args.below + edge::IN - 1;
-        if (square.in_left == edge::IN && square.turned_left == edge::TURNED &&
+        const int64_t last = square.unit + (edge::TRANSPOSED - 1) * args.below + edge::IN - 1;
+        if (square.in_left == edge::IN && square.transposed_left == edge::TRANSPOSED &&
             square.unit >= 0 && last < args.span.nwords)
-            gpudt_square_turn<UNIT, UNPACK, 1> (args, square, shared);
+            gpudt_square_transpose<UNIT, UNPACK, 1> (args, square, shared);
         else
-            gpudt_square_turn<UNIT, UNPACK, 0> (args, square, shared);
+            gpudt_square_transpose<UNIT, UNPACK, 0> (args, square, shared);
     }
-    gpudt_turn_point<UNIT> where = { args };
+    gpudt_transpose_point<UNIT> where = { args };
     gpudt_ends<UNIT, UNPACK> (args.span, blockIdx.x, where);
 }
 
-#endif /* GPUDT_TURN_CUH_INCLUDED */
+#endif /* GPUDT_TRANSPOSE_CUH_INCLUDED */

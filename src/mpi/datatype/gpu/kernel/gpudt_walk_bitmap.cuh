@@ -6,17 +6,17 @@
  * Compiles as CUDA and as host C++.
  */
 
-#ifndef GPUDT_WALK_RANK_CUH_INCLUDED
-#define GPUDT_WALK_RANK_CUH_INCLUDED
+#ifndef GPUDT_WALK_BITMAP_CUH_INCLUDED
+#define GPUDT_WALK_BITMAP_CUH_INCLUDED
 
 #include "gpudt_walk.cuh"
 
 /* A list with an index that tells the entry of each child: nothing to search, nothing to remember.
  * A tile is mostly in one repetition of the list, where no unit needs a division for that. */
-template <int UNIT, int UNPACK> struct gpudt_rank {
+template <int UNIT, int UNPACK> struct gpudt_bitmap {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
-        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_RANK(UNIT, UNPACK),
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_BITMAP(UNIT, UNPACK),
         N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 1
     };
     struct shared_type {
@@ -28,7 +28,7 @@ template <int UNIT, int UNPACK> struct gpudt_rank {
     uint64_t user;              /* its address */
     bool is_inside;             /* so is all of the tile */
 
-    GPUDT_METHOD gpudt_rank(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
+    GPUDT_METHOD gpudt_bitmap(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
         user(0), is_inside(false)
     {
     }
@@ -182,4 +182,4 @@ template <int UNIT, int UNPACK> struct gpudt_rank {
     }
 };
 
-#endif /* GPUDT_WALK_RANK_CUH_INCLUDED */
+#endif /* GPUDT_WALK_BITMAP_CUH_INCLUDED */
