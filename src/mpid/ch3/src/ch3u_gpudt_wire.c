@@ -96,7 +96,7 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
 
     MPIDI_Pkt_init(pkt, type);
     pkt->match = sreq->dev.match;
-    pkt->match.segments.rank = sreq->comm->rank;
+    pkt->match.parts.rank = sreq->comm->rank;
     pkt->sender_req_id = sreq->handle;
     pkt->data_sz = data_sz;
     MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
@@ -118,8 +118,8 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_
     MPIR_ERR_CHKANDJUMP1(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq", "**nomemuereq %d",
                          MPIDI_CH3U_Recvq_count_unexp());
 
-    rreq->status.MPI_SOURCE = pkt->match.segments.rank;
-    rreq->status.MPI_TAG = pkt->match.segments.tag;
+    rreq->status.MPI_SOURCE = pkt->match.parts.rank;
+    rreq->status.MPI_TAG = pkt->match.parts.tag;
     MPIR_STATUS_SET_COUNT(rreq->status, pkt->data_sz);
     rreq->dev.sender_req_id = pkt->sender_req_id;
     rreq->dev.recv_data_sz = pkt->data_sz;

@@ -20,7 +20,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
-    src/mpid/ch3/src/ch3u_gpudt_part.c               \
+    src/mpid/ch3/src/ch3u_gpudt_segment.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \

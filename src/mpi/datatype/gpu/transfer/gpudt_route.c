@@ -30,6 +30,7 @@
 #include "gpudt_error.h"
 #include "gpudt_limits.h"
 #include "gpudt_vars.h"
+#include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
 
 /*
