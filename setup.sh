@@ -47,7 +47,7 @@ percent_done() {
 # pace is that of two idle cores, on which it takes six minutes.
 time_left() {
     percent=$(percent_done)
-    left=$(((100 - percent) * ($1 + 30) / (percent + 8)))
+    left=$(((100 - percent) * ($1 + 60) / (percent + 16)))
     if [ $left -ge 90 ] ; then
         echo ", about $(((left + 30) / 60)) min left"
     else
