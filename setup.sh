@@ -132,7 +132,7 @@ build() {
     watch 0 35 1950 mpich/.gpudt/autogen.log log/configure-mpich.log
     step "configuring for $name" "configure-$name.log" "$top/configure" --prefix="$top/install" "$@"
     sed -n '/^MPICH-Gpudt .* on MPICH/,/^ *$/p' "$log/configure-$name.log"
-    watch 35 100 1280 "../../log/make-$name.log"
+    watch 35 100 1230 "../../log/make-$name.log"
     step "building for $name" "make-$name.log" make -j"$jobs"
 }
 
