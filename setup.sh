@@ -47,7 +47,7 @@ percent_done() {
 # pace is that of two idle cores, on which it takes six minutes.
 time_left() {
     percent=$(percent_done)
-    left=$(((100 - percent) * ($1 + 30) / (percent + 8)))
+    left=$(((100 - percent) * ($1 + 60) / (percent + 16)))
     if [ $left -ge 90 ] ; then
         echo ", about $(((left + 30) / 60)) min left"
     else
@@ -132,7 +132,7 @@ build() {
     watch 0 35 1950 mpich/.gpudt/autogen.log log/configure-mpich.log
     step "configuring for $name" "configure-$name.log" "$top/configure" --prefix="$top/install" "$@"
     sed -n '/^MPICH-Gpudt .* on MPICH/,/^ *$/p' "$log/configure-$name.log"
-    watch 35 100 1280 "../../log/make-$name.log"
+    watch 35 100 1230 "../../log/make-$name.log"
     step "building for $name" "make-$name.log" make -j"$jobs"
 }
 
