@@ -85,7 +85,7 @@ int main(int argc, char *argv[])
            "1 " VERSION " 0 cuInit: CUDA_ERROR_SYSTEM_NOT_READY");
     expect(emulated, "EMU_INIT_ERROR", "777", "1 " VERSION " 0 cuInit: error 777 (no description)");
     /* Symbols by dlsym where cuGetProcAddress has none; both ways must give the right version. */
-    expect(emulated, "EMU_HIDE", "cuMemAlloc,cuMemFree,cuStreamWriteValue32", "1 " VERSION " 1 ");
+    expect(emulated, "EMU_HIDE", "cuMemAlloc,cuMemFree,cuDeviceGetUuid", "1 " VERSION " 1 ");
     setenv("EMU_FAIL_AT", "1", 1);
     setenv("EMU_FAIL_TIMES", "0", 1);
     expect(emulated, "EMU_FAIL_FN", "cuGetProcAddress", "1 " VERSION " 1 ");

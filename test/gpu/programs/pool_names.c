@@ -9,6 +9,7 @@
 
 #include "mpidimpl.h"
 #include "mpidu_gpudt_mapping.h"
+#include "mpidu_gpudt_staging.h"
 
 #include "report.h"
 

@@ -116,7 +116,7 @@ void MPII_Gpudt_engine_at_end(MPII_Gpudt_engine_t * engine, MPII_Gpudt_end_fn fn
     int i = 0;
 
     MPL_initlock_lock(&ends_lock);
-    while (engine->ends[i] && engine->ends[i] != fn)
+    while (i < MPII_GPUDT_MAX_ENDS && engine->ends[i] && engine->ends[i] != fn)
         i++;
     MPIR_Assert(i < MPII_GPUDT_MAX_ENDS);
     engine->ends[i] = fn;
