@@ -8,6 +8,7 @@
 #ifndef VARIANTS_H_INCLUDED
 #define VARIANTS_H_INCLUDED
 
+#include "kernel/gpudt_kernel_list.h"
 #include "plan/gpudt_plan.h"
 #include "plan/gpudt_image.h"
 #include "refs.h"
