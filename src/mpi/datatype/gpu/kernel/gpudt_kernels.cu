@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that the
- * library carries as data, and by the host's C++ compiler for the emulated driver.
+ * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that is
+ * embedded in the library, and by the host's C++ compiler for the emulated driver.
  */
 
 #ifndef __CUDACC__
