@@ -115,7 +115,7 @@ const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer);
 
 /* Start to move bytes [first, first + n) of the stream between a buffer and packed memory.
  *   first, n  (IN)   within the stream, n greater than 0
- *   packed    (IN)   address of byte first in packed memory, of any kind, not overlapping the buffer
+ *   packed    (IN)   address of byte first in packed memory; any memory, not overlapping the buffer
  *   unpack    (IN)   true: from packed memory to the buffer
  *   op        (OUT)  as for MPIR_Gpudt_ipack */
 int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,

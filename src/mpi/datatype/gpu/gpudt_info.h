@@ -18,7 +18,7 @@
 
 typedef struct MPIR_Gpudt_info {
     int built;                  /* 1: has kernels and driver loader; 0: host-only build */
-    int cuda_version;           /* CUDA version built with, 1000 * major + 10 * minor; 0 if !built */
+    int cuda_version;           /* CUDA version built with: 1000 * major + 10 * minor; 0 if not */
     int driver_found;           /* 1: a complete driver library was loaded */
     int driver_version;         /* CUDA version of the driver, encoded alike; 0: unknown */
     int ndevices;               /* devices this process may use; 0: host only */

@@ -66,8 +66,9 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->mark_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                                 engine->mark), mpi_errno);
     for (int i = 0; i < MPII_GPUDT_NLANES; i++)
-        MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i], CU_STREAM_NON_BLOCKING,
-                                                         greatest), mpi_errno);
+        MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i],
+                                                         CU_STREAM_NON_BLOCKING, greatest),
+                         mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -225,7 +225,8 @@ static void block_put(struct MPII_Gpudt_block *block)
     struct MPII_Gpudt_block **at;
 
     if (!is_kept && MPII_Gpudt_engine_is_alive(engine)) {
-        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx,
+                                 &entered) == MPI_SUCCESS) {
             engine->drv->cuMemFree(block->mem);
             MPII_Gpudt_ctx_leave(engine->drv, &entered);
         } else {

@@ -38,7 +38,7 @@
 #define MPII_GPUDT_MAX_PIECE  (1 << 30) /* bytes of a piece in a list of pieces at a stride */
 #define MPII_GPUDT_WINDOW     1024      /* runs of a tile that a block keeps in shared memory */
 
-/* Units on the edges of a square of the transpose kernels, along the stream and along user memory. */
+/* Edges of a square of the transpose kernels, in units: along the stream and along user memory. */
 #define MPII_GPUDT_SQUARE_IN(unit_)     ((unit_) == 16 ? 32 : 64)
 #define MPII_GPUDT_SQUARE_TRANSPOSED(unit_) ((unit_) < 8 ? 64 : 32)
 
@@ -138,7 +138,7 @@ struct MPII_Gpudt_args_list {
     uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
     uint64_t displ;             /* address of int64_t displ[nruns], as in gpudt_image.h */
     struct MPII_Gpudt_divisor by_nruns, by_list, by_piece;      /* by nruns, list_size, piece */
-    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; only for bitmap kernels */
+    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; bitmap kernels only */
     int64_t shift;              /* piece == 1 << shift; -1: not a power of two */
     struct MPII_Gpudt_levels levels;    /* above the list */
 };

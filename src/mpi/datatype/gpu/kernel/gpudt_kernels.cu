@@ -29,10 +29,10 @@
     GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                              \
                 (gpudt_move<locator_<unit_, 1>, unit_, 1>))
 
-#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                             \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),        \
-                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                         \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),      \
+#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                         \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),    \
+                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                     \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),  \
                 MPII_GPUDT_TRANSPOSE_BLOCKS)
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)

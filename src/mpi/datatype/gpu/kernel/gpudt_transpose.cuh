@@ -32,7 +32,8 @@ struct gpudt_square {
 };
 
 template <int UNIT>
-GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transpose &args, uint32_t tile)
+GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transpose &args,
+                                             uint32_t tile)
 {
     const uint32_t row = gpudt_div(tile, args.by_in);
     const uint32_t above = gpudt_div(row, args.by_transposed);
@@ -178,7 +179,8 @@ template <int UNIT> struct gpudt_transpose_point {
 };
 
 /* The body of one kernel. Words are units. */
-template <int UNIT, int UNPACK> GPUDT_FN void gpudt_transpose(const struct MPII_Gpudt_args_transpose &args)
+template <int UNIT, int UNPACK>
+GPUDT_FN void gpudt_transpose(const struct MPII_Gpudt_args_transpose &args)
 {
     typedef gpudt_edge<UNIT> edge;
     __shared__ typename gpudt_bytes<UNIT>::type shared[edge::IN][edge::PITCH];

@@ -16,7 +16,7 @@
  *        BITMAP  of a list of short entries: a bit for each child, set where an entry begins,
  *                MPII_Gpudt_group[]. At most 8 bytes an entry, for a total of at most 24 bytes an
  *                entry.
- *        Types that need no search have no index. Neither have lists of long entries, where searching
+ *        Types that need no search have no index. Neither have lists of long entries: one search
  *        for many units at once costs less than reading an index.
  */
 

@@ -48,7 +48,8 @@ static int64_t transpose_below(const struct MPII_Gpudt_shape *s, int k)
 /* Squares that the range touches, and those before it. */
 static double transpose_squares(const struct MPII_Gpudt_shape *s, int transposed)
 {
-    double squares = (double) ceil_div(transpose_below(s, transposed), MPII_GPUDT_SQUARE_IN(s->unit)) *
+    double squares =
+        (double) ceil_div(transpose_below(s, transposed), MPII_GPUDT_SQUARE_IN(s->unit)) *
         (double) ceil_div(transpose_count(s, transposed), MPII_GPUDT_SQUARE_TRANSPOSED(s->unit));
 
     for (int k = transposed + 1; k < s->nlevels; k++)
@@ -92,7 +93,8 @@ static void transpose_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_p
     plan->args_sz = sizeof(*args);
     plan->grid = MPII_Gpudt_span_share(&args->span, s,
                                        MPII_GPUDT_SQUARE_IN(s->unit) *
-                                       MPII_GPUDT_SQUARE_TRANSPOSED(s->unit), MPII_GPUDT_MAX_BLOCKS);
+                                       MPII_GPUDT_SQUARE_TRANSPOSED(s->unit),
+                                       MPII_GPUDT_MAX_BLOCKS);
 }
 
 static double transpose_cost(const struct MPII_Gpudt_shape *s)

@@ -87,7 +87,8 @@ static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
 static bool may_batch(int64_t bytes)
 {
-    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 && bytes <= MPII_GPUDT_BATCH_LARGE;
+    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 &&
+        bytes <= MPII_GPUDT_BATCH_LARGE;
 }
 
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -301,7 +302,8 @@ static size_t args_used(const struct MPII_Gpudt_plan *plan)
     if (plan->strategy == MPII_GPUDT_STRATEGY__TREE)
         return offsetof(struct MPII_Gpudt_args_tree, node) +
             (plan->args.tree.nodes ? 0 : plan->args.tree.nnodes) * sizeof(struct MPII_Gpudt_node);
-    return offsetof(struct MPII_Gpudt_args_box, levels) + offsetof(struct MPII_Gpudt_levels, level) +
+    return offsetof(struct MPII_Gpudt_args_box, levels) +
+        offsetof(struct MPII_Gpudt_levels, level) +
         plan->args.box.levels.nlevels * sizeof(struct MPII_Gpudt_level);
 }
 

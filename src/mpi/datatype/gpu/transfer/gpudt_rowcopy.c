@@ -85,7 +85,8 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
         .Height = n
     };
 
-    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]), mpi_errno);
+    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]),
+                     mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:

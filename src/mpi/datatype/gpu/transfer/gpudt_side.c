@@ -64,7 +64,8 @@ static int place_add(struct places *p, const char *addr)
     MPIR_Gpudt_ptr_t ptr, *all = &p->side->ptr;
     uintptr_t page = (uintptr_t) addr >> PAGE_SHIFT;
 
-    if (p->any && (page == p->last_page || ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
+    if (p->any && (page == p->last_page ||
+                   ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
         goto fn_exit;
     mpi_errno = place_query(addr, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

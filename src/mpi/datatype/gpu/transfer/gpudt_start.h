@@ -11,7 +11,7 @@
 #include "gpudt_op.h"
 
 /* Start a transfer.
- *   local  (IN)   both sides, classified; n and lane. Afterwards it holds no references to datatypes
+ *   local  (IN)   both sides, classified; n and lane. Holds no references to datatypes afterwards
  *   op     (OUT)  as for MPIR_Gpudt_ipack */
 int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 

@@ -86,7 +86,8 @@ int MPII_Gpudt_raw_add_child(struct MPII_Gpudt_builder *b, int record, MPI_Datat
 /* Primitives in the node of a record. */
 int64_t MPII_Gpudt_raw_elements(const struct MPII_Gpudt_raw_record *rec);
 
-static inline struct MPII_Gpudt_raw_record *MPII_Gpudt_raw_at(struct MPII_Gpudt_raw *raw, int record)
+static inline struct MPII_Gpudt_raw_record *MPII_Gpudt_raw_at(struct MPII_Gpudt_raw *raw,
+                                                              int record)
 {
     return &raw->records[record];
 }

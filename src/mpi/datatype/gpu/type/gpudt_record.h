@@ -52,7 +52,7 @@
  *   - Neighbouring members of a STRUCT that are BLOCKs do not touch.
  *   - A record that is reached in two ways is stored once: the tree is in fact an acyclic graph.
  *     `child` is the next index except in a STRUCT (see child[]) and for a child met before.
- *   - Fields that a kind does not use are 0, `child` is -1 in BLOCK and STRUCT: equal layouts can be
+ *   - Fields that a kind does not use are 0, `child` is -1 in BLOCK and STRUCT: layouts can be
  *     compared with memcmp.
  * The tree may be deeper than the nesting of the datatype: a vector with a block length above 1
  * over a padded type is two VECTORs. */
@@ -76,7 +76,7 @@ struct MPII_Gpudt_record {
     int64_t elements;           /* primitives in one child (BLOCK, STRUCT: in the node), each
                                  * counted as block_gcd bytes, whatever the MPI types of the
                                  * leaves */
-    int64_t lookaside;          /* byte offset of the lists, a multiple of 8; 0 where there are none */
+    int64_t lookaside;          /* byte offset of the lists, a multiple of 8; 0 if there are none */
 };
 
 /* A serialized datatype. The host owns both arrays; a device gets an image, see gpudt_image.h. */
