@@ -30,7 +30,7 @@ enum MPII_Gpudt_module_e {
 enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
     MPII_GPUDT_LANE__UNPACK,
-    MPII_GPUDT_LANE__TO_HOST,   /* copies of data packed in PACK, while PACK packs on */
+    MPII_GPUDT_LANE__TO_HOST,   /* copies of data packed in PACK, while PACK continues */
     MPII_GPUDT_LANE__FROM_HOST, /* copies of data that UNPACK unpacks */
     MPII_GPUDT_NLANES
 };

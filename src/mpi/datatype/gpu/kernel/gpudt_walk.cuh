@@ -15,7 +15,7 @@
  *     TOGETHER            1: locate several words at once, to have more look-ups in flight
  *     start()             once                                                      (all threads)
  *     enter(pos0, lo, hi) before words [lo, hi) of one tile, counted from stream position pos0, are
- *                         located; returns the end of the words that can be located (all threads)
+ *                         located; returns the end of those that can be, above lo   (all threads)
  *     locate<CHECKED, U>(pos0, first, lo, hi, addr)  addresses of units first[u] + n * STEP,
  *                         counted from pos0, for all units of U words; if CHECKED, undefined for
  *                         units that are not in [lo, hi)

@@ -32,8 +32,7 @@ template <int UNIT> struct gpudt_window {
     struct shared_type {
         struct group group[NGROUPS];
         uint64_t ahead[MPII_GPUDT_WINDOW];      /* address of a unit minus its offset from pos0 */
-        int32_t start[MPII_GPUDT_WINDOW];       /* offset of a piece's beginning, if there are
-                                                 * pieces */
+        int32_t start[MPII_GPUDT_WINDOW];       /* offset from pos0 of a piece, if there are pieces */
         int32_t filled[BATCHES];        /* entries in the window if this batch completed it, else
                                          * 0 */
         int32_t first;          /* the window's first entry in the range */

@@ -20,7 +20,7 @@ struct gpudt_narrow {
 
 /* The run that contains a byte. If it is one of equal runs at a stride, `more` of them follow. */
 struct gpudt_run {
-    int64_t disp;               /* displacement of the byte asked for */
+    int64_t disp;               /* displacement of that byte */
     int64_t left;               /* bytes from there to the end of the run */
     int64_t more;
     int64_t size;               /* of each run */

@@ -22,7 +22,7 @@
 #define MPII_GPUDT_MAP_BLOCKS_PER_SM 8
 #endif
 
-/* In lists of at least so many entries, the tree kernels narrow the search for each tile. */
+/* Minimum length of a list in which the tree kernels narrow the search for each tile. */
 #define MPII_GPUDT_NARROW_MIN 64
 
 /* Cost model: nanoseconds. */

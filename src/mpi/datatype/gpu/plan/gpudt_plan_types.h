@@ -39,7 +39,7 @@ struct MPII_Gpudt_plan_in {
                                                  * MPII_Gpudt_canon_count. NULL: record 0 */
     int64_t first, last;        /* byte range of the packed stream, 0 <= first < last <= size */
     uint64_t user;              /* the user's buffer, as the device addresses it */
-    uint64_t packed;            /* where byte `first` of the stream is or goes */
+    uint64_t packed;            /* address of byte `first` of the stream */
     enum MPII_Gpudt_place_e user_place, packed_place;
     int unpack;                 /* 0: from user to packed, 1: from packed to user */
     int nsms;                   /* multiprocessors of the device */

@@ -13,8 +13,8 @@
  * with 8; one way 51 with any). */
 #define MPII_GPUDT_HOST_BLOCKS_PER_SM 2
 
-/* Maximum number of blocks of a kernel that sets a flag if the caller blocks for it. The end of
- * larger kernels is waited for by the driver. */
+/* Maximum number of blocks of a kernel that sets a flag if the caller blocks for it. For larger
+ * kernels the driver waits. */
 #define MPII_GPUDT_FLAG_BLOCKS 8
 
 /* Batches. Moves of at most BATCH_SMALL bytes are queued while anything is in flight, others of at

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A transfer in progress. */
+/* A *transfer*: bytes moved from one side to another, in one or more *steps*. The operation of the
+ * interface is a transfer in progress. */
 
 #ifndef GPUDT_OP_H_INCLUDED
 #define GPUDT_OP_H_INCLUDED

@@ -44,8 +44,8 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Commit leaves types with a dataloop of at most so many bytes to their first use, where the
- * microsecond or two to build the state is small beside the launch. Most types are made, committed
+/* Maximum size of a dataloop whose type gets its state at the first use instead of at commit. The
+ * microsecond or two to build the state is small beside a launch. Most types are made, committed
  * and used a few times, or only on the host, and building their state takes several times as long
  * as the rest of the commit. */
 #define QUICK_LOOP_SZ 2048
