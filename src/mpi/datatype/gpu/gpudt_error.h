@@ -3,21 +3,21 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* How an error travels through our functions. Needs mpiimpl.h at the place of use. */
+/* Error handling in the engine's functions. Needs mpiimpl.h at the place of use. */
 
 #ifndef GPUDT_ERROR_H_INCLUDED
 #define GPUDT_ERROR_H_INCLUDED
 
-/* As MPIR_ERR_CHECK, without adding a line of its own to the error's stack: the text is cut after
- * MPI_MAX_ERROR_STRING (512) bytes, the cause is its last line, and the public function's
- * arguments alone may take half of it. */
+/* As MPIR_ERR_CHECK, but adds no line to the error's stack. The text is truncated after
+ * MPI_MAX_ERROR_STRING (512) bytes, the cause is its last line, and the arguments of the public
+ * function alone may take half of it. */
 #define MPII_GPUDT_ERR_CHECK(mpi_errno_)                                        \
     do {                                                                        \
         if (unlikely(mpi_errno_))                                               \
             goto fn_fail;                                                       \
     } while (0)
 
-/* A size or displacement that does not fit in 64 bits; memory that cannot be had. */
+/* A size or displacement that does not fit in 64 bits; a failed allocation. */
 #define MPII_GPUDT_ERR_OVERFLOW(cond_, mpi_errno_)                                      \
     MPIR_ERR_CHKANDJUMP(cond_, mpi_errno_, MPI_ERR_TYPE, "**gpudt_overflow")
 #define MPII_GPUDT_ERR_NOMEM(cond_, mpi_errno_, what_)                                  \

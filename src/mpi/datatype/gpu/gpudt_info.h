@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What this build and this machine can do with GPU datatypes, for reports (mpichversion, mpivars).
- * Self-contained: programs that know nothing of MPICH's internals include it, so it must not know
- * mpiimpl.h, cuda.h or any other header of ours. */
+/* The GPU support of this build on this machine, for reports (mpichversion, mpivars).
+ * Self-contained: programs without MPICH's internals include it, so it must not know mpiimpl.h,
+ * cuda.h or any other header of the engine. */
 
 #ifndef GPUDT_INFO_H_INCLUDED
 #define GPUDT_INFO_H_INCLUDED
@@ -17,25 +17,25 @@
 #define MPIR_GPUDT_REASON_SZ 384
 
 typedef struct MPIR_Gpudt_info {
-    int built;                  /* 1: kernels and driver loader are compiled in; 0: host only build */
-    int cuda_version;           /* CUDA version built with, 1000 * major + 10 * minor; 0 if !built */
-    int driver_found;           /* 1: a driver library was loaded and is complete */
-    int driver_version;         /* CUDA version the driver supports, encoded alike; 0: unknown */
-    int ndevices;               /* devices this process may use; 0: runs as on a host without GPU */
+    int built;                  /* 1: has kernels and driver loader; 0: host-only build */
+    int cuda_version;           /* CUDA version built with: 1000 * major + 10 * minor; 0 if not */
+    int driver_found;           /* 1: a complete driver library was loaded */
+    int driver_version;         /* CUDA version of the driver, encoded alike; 0: unknown */
+    int ndevices;               /* devices this process may use; 0: host only */
     char reason[MPIR_GPUDT_REASON_SZ];  /* why ndevices is 0, one line; "" otherwise */
 } MPIR_Gpudt_info_t;
 
 /* Describe the GPU support of this library on this machine.
  *
- * Needs no MPI_Init and may come at any time, from any thread. Loads the driver library and
- * initialises it (up to a second), so it is for reports, never for the path of a message.
+ * Needs no MPI_Init and may be called at any time, from any thread. Loads and initialises the
+ * driver library, which takes up to a second: only for reports, never for messages.
  *   info  (OUT)  filled completely; owned by the caller
- * Returns MPI_SUCCESS always: that there is no GPU is an answer, given in info->reason. */
+ * Returns MPI_SUCCESS always; info->reason tells why there is no GPU. */
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info) MPICH_API_PUBLIC;
 
-/* Write the fork's version, how it was built, and the GPUs that it sees, a line each.
- * Like MPIR_Gpudt_query: any time, any thread, slow.
- *   out  (IN)  open stream, stays the caller's */
+/* Write the version of the fork, how it was built, and the GPUs that it finds, one line each. Like
+ * MPIR_Gpudt_query: any time, any thread, slow.
+ *   out  (IN)  open stream, owned by the caller */
 void MPIR_Gpudt_report(FILE * out) MPICH_API_PUBLIC;
 
 #endif /* GPUDT_INFO_H_INCLUDED */

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Says in words what this library is and what GPUs it sees, for mpichversion and bug reports.
- * Knows nothing of the driver but what MPIR_Gpudt_query tells. */
+/* Prints what this library is and what GPUs it finds, for mpichversion and bug reports. Knows only
+ * the part of the driver that MPIR_Gpudt_query reports. */
 
 #include "mpiimpl.h"
 #include "gpudt_info.h"

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The folder's interface in a build without CUDA: there is never a GPU. Knows nothing of cuda.h. */
+/* The engine's interface in a build without CUDA: there is never a GPU. Must not know cuda.h. */
 
 #include "mpiimpl.h"
 #include "gpudt_info.h"
@@ -19,7 +19,7 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     return MPI_SUCCESS;
 }
 
-/* The answer of all operations: host memory, for the CPU to do. */
+/* The result of all operations: host memory, for the CPU to move. */
 static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
 {
     if (op)
@@ -67,7 +67,7 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
     return not_handled(NULL, handled);
 }
 
-/* No operation exists, so those below get NULL only. */
+/* No operation exists: the functions below are only called with NULL. */
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {
     *done = true;
@@ -111,7 +111,7 @@ const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
     return NULL;
 }
 
-/* No buffer is ever made. */
+/* Never called: no buffer exists. */
 int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, void *packed,
                            bool unpack, MPIR_Gpudt_op ** op)
 {

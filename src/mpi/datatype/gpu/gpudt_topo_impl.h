@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The end of MPICH's src/util/mpir_hwtopo.c, whose topology nothing else can see. Must not know GPUs. */
+/* Included at the end of MPICH's src/util/mpir_hwtopo.c, the only file that can access the
+ * topology. Must not know GPUs. */
 
 #include "gpudt_topo.h"
 
@@ -20,7 +21,7 @@ void MPIR_Gpudt_place_near_pci(const char *busid, void *mem, size_t len)
         return;
     ancestor = hwloc_get_non_io_ancestor_obj(hwloc_topology, device);
     all = hwloc_topology_get_topology_nodeset(hwloc_topology);
-    /* A device of the whole machine is next to no node more than to the others */
+    /* A device attached to the whole machine is not next to any one node */
     if (hwloc_bitmap_weight(all) > 1 && hwloc_bitmap_isequal(ancestor->nodeset, all))
         return;
     hwloc_set_area_membind(hwloc_topology, mem, len, ancestor->nodeset, HWLOC_MEMBIND_BIND,

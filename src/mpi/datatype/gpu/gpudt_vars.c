@@ -18,8 +18,8 @@ static void var_read(void *addr, void *obj_handle ATTRIBUTE((unused)),
     *(unsigned long long *) buf = MPL_atomic_relaxed_load_uint64(addr);
 }
 
-/* Registered by hand and not by the MPIR_T_PVAR macros: those do nothing unless MPICH is configured
- * for performance variables, which these are too few and too cheap to depend on. */
+/* Registered directly and not by the MPIR_T_PVAR macros. Those do nothing unless MPICH is
+ * configured for performance variables, but these are few and cheap enough to be always there. */
 static void var_register(MPIR_T_pvar_class_t varclass, enum MPII_Gpudt_var_e var, const char *name,
                          const char *text)
 {

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Enters the context that owns a piece of device memory and leaves the thread's CUDA state as it
- * was. Knows nothing of datatypes or messages. */
+/* Enters the context that owns some device memory, and restores the thread's CUDA state afterwards.
+ * Knows nothing of datatypes or messages. */
 
 #include "mpiimpl.h"
 #include "gpudt_ctx.h"
@@ -34,10 +34,10 @@ int MPII_Gpudt_ctx_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
-    /* Without this an allocation of ours would break a stream capture of the application's. */
+    /* Otherwise an allocation here would invalidate a stream capture of the application. */
     MPII_GPUDT_CHECK(drv, cuThreadExchangeStreamCaptureMode(&entered->capture_mode), mpi_errno);
 
-    /* Any failure here means that no usable context is current, which is what push repairs. */
+    /* On any failure here no usable context is current, and one is pushed below. */
     if (drv->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current != target) {
         CUresult res = drv->cuCtxPushCurrent(target);
         if (res != CUDA_SUCCESS) {
@@ -61,7 +61,7 @@ void MPII_Gpudt_ctx_leave(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_ctx_t * en
 
     if (entered->ctx == NULL)
         return;
-    /* Failures cannot be answered here: the context is dead, or the driver is shutting down. */
+    /* Failures cannot be handled here: the context is destroyed, or the driver is shutting down. */
     if (entered->pushed)
         drv->cuCtxPopCurrent(&popped);
     drv->cuThreadExchangeStreamCaptureMode(&entered->capture_mode);
@@ -74,7 +74,7 @@ void MPII_Gpudt_ctx_finalize(void)
 
     MPL_initlock_lock(&primary_lock);
     for (int i = 0; i < primary_count; i++) {
-        /* The context may be gone already: then there is nothing to give back. */
+        /* The context may have been destroyed: then there is nothing to release. */
         CUdevice device;
         if (primary_ctx[i] && drv && drv->cuDeviceGet(&device, i) == CUDA_SUCCESS)
             drv->cuDevicePrimaryCtxRelease(device);
@@ -100,7 +100,7 @@ static int primary_retain(const MPII_Gpudt_driver_t * drv, int ordinal, CUcontex
                          "**gpudt_device", "**gpudt_device %d", ordinal);
     MPII_GPUDT_CHECK(drv, cuDeviceGet(&device, ordinal), mpi_errno);
 
-    /* A reset of the device by the application takes our hold on its context away. */
+    /* If the application resets the device, the library's reference to its context is lost. */
     MPII_GPUDT_CHECK(drv, cuDevicePrimaryCtxGetState(device, &flags, &active), mpi_errno);
     if (primary_ctx[ordinal] == NULL || !active) {
         primary_ctx[ordinal] = NULL;

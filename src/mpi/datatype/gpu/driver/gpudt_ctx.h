@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* CUDA contexts: entered for a few driver calls, and left as they were found. */
+/* CUDA contexts: made current for a few driver calls, and restored afterwards. */
 
 #ifndef GPUDT_CTX_H_INCLUDED
 #define GPUDT_CTX_H_INCLUDED
@@ -12,28 +12,28 @@
 
 /* What MPII_Gpudt_ctx_enter changed. */
 typedef struct MPII_Gpudt_ctx {
-    CUcontext ctx;              /* current now; NULL: nothing to undo */
+    CUcontext ctx;              /* current context; NULL: nothing to restore */
     bool pushed;
-    CUstreamCaptureMode capture_mode;   /* of the thread, before */
+    CUstreamCaptureMode capture_mode;   /* previous mode of the thread */
 } MPII_Gpudt_ctx_t;
 
 /* Make the context that owns some memory current in this thread, for a few driver calls.
  *   drv     (IN)   driver table
- *   device  (IN)   ordinal, as MPIR_Gpudt_query_ptr gives it
- *   ctx     (IN)   context, alike; NULL: the device's primary context, which the library then
- *                  keeps until MPII_Gpudt_ctx_finalize
- *   entered (OUT)  for MPII_Gpudt_ctx_leave; entered->ctx is the context that is current now.
- *                  On failure the thread's state is as before and leave does nothing
- * Calls nest. Calls that would be illegal during a stream capture of the application's are legal
- * between enter and leave. */
+ *   device  (IN)   ordinal, from MPIR_Gpudt_query_ptr
+ *   ctx     (IN)   context, from MPIR_Gpudt_query_ptr; NULL: the device's primary context, which
+ *                  the library then holds until MPII_Gpudt_ctx_finalize
+ *   entered (OUT)  for MPII_Gpudt_ctx_leave; entered->ctx is the current context. On failure the
+ *                  thread's state is unchanged and leave does nothing
+ * Calls nest. Calls that are illegal during a stream capture of the application are legal between
+ * enter and leave. */
 int MPII_Gpudt_ctx_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                          MPII_Gpudt_ctx_t * entered);
 
 /* Restore what enter changed. Must be called in the same thread, on every path. */
 void MPII_Gpudt_ctx_leave(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_ctx_t * entered);
 
-/* Give back the primary contexts held; part of MPI_Finalize. Safe when there never was a GPU,
- * when the application has destroyed its contexts, and before another MPI_Init. */
+/* Release the primary contexts; part of MPI_Finalize. Safe if there never was a GPU, if the
+ * application has destroyed its contexts, and before another MPI_Init. */
 void MPII_Gpudt_ctx_finalize(void);
 
 #endif /* GPUDT_CTX_H_INCLUDED */

@@ -3,23 +3,24 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Finds, loads and judges the CUDA driver at run time. Knows nothing of datatypes or messages.
+/* Finds and loads the CUDA driver at run time, and interprets its errors. Knows nothing of
+ * datatypes or messages.
  *
- * The library links no CUDA library. A device address can only exist after something in the
- * process has loaded libcuda, so the loader watches for that (MPII_Gpudt_driver_in_process) and takes its
- * table from the library that is then there: a host program makes no CUDA call and no dlopen,
- * whether or not the machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda on
- * its own account. The state moves forward only:
+ * The library links no CUDA library. A device address can only exist after the process has loaded
+ * libcuda. The loader waits for that (MPII_Gpudt_driver_in_process) and fills its table from the
+ * library that is loaded: a host program makes no CUDA call and no dlopen, whether or not the
+ * machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda itself. The state only
+ * moves forward:
  *
  *     UNSEEN --> HOPELESS --> LOADED --> ABSENT
  *          \__________________^           ^
  *           \____________________________/
  *
- * (from HOPELESS only for a report), so a thread that reads LOADED may go on using the table even
- * while another one finds that the driver has no device; the functions stay callable until the
- * process ends.
+ * (from HOPELESS only for a report). A thread that reads LOADED may continue to use the table while
+ * another thread finds that the driver has no device: the functions stay callable until the process
+ * exits.
  *
- * The application's environment (CUDA_VISIBLE_DEVICES and others) is the driver's to read. */
+ * The environment (CUDA_VISIBLE_DEVICES and others) is left to the driver. */
 
 #include "mpiimpl.h"
 #include "gpudt_driver.h"
@@ -34,16 +35,16 @@
 #endif
 
 enum driver_state {
-    DRIVER_STATE__UNSEEN,       /* no libcuda in this process yet */
-    DRIVER_STATE__HOPELESS,     /* and none that will come can have a GPU: nobody looks any more */
-    DRIVER_STATE__LOADED,       /* table is filled; whether CUDA is initialised is not known */
+    DRIVER_STATE__UNSEEN,       /* libcuda is not loaded in this process yet */
+    DRIVER_STATE__HOPELESS,     /* the same, and the node cannot have a GPU: no longer checked */
+    DRIVER_STATE__LOADED,       /* table is filled; CUDA may be initialised or not */
     DRIVER_STATE__ABSENT        /* final: see no_gpu_reason */
 };
 
 static MPL_initlock_t driver_lock = MPL_INITLOCK_INITIALIZER;
 static MPL_atomic_int_t driver_state = MPL_ATOMIC_INT_T_INITIALIZER(DRIVER_STATE__UNSEEN);
 
-/* All below are written under driver_lock before the state that publishes them is stored. */
+/* All below are written under driver_lock, before the state that publishes them is stored. */
 static MPII_Gpudt_driver_t driver_table;
 static char no_gpu_reason[MPIR_GPUDT_REASON_SZ];
 static bool driver_initialized;
@@ -105,7 +106,8 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
     return drv;
 }
 
-/* Look for a driver that has come, the first time also whether one can. Returns the new state. */
+/* Check whether libcuda has been loaded; the first time also whether the node can have a GPU.
+ * Returns the new state. */
 static int driver_look(void)
 {
     static MPL_atomic_int_t asked = MPL_ATOMIC_INT_T_INITIALIZER(0);
@@ -129,7 +131,7 @@ int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const
     const char *name, *text;
     int errclass = res == CUDA_ERROR_OUT_OF_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 
-    /* Messages are cut after some 100 characters, and arguments say less than the driver does */
+    /* Messages are truncated after some 100 characters: omit the arguments of the call */
     MPL_snprintf(function, sizeof(function), "%.*s", (int) strcspn(call, "("), call);
     error_words(drv, res, &name, &text, number, sizeof(number));
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
@@ -148,14 +150,14 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     info->cuda_version = CUDA_VERSION;
     MPL_snprintf(info->reason, sizeof(info->reason), "%s", reason);
 
-    /* A library without a usable device still knows its version. */
+    /* A driver without a usable device still has a version. */
     if (driver_table.cuDriverGetVersion) {
         info->driver_found = 1;
         if (driver_table.cuDriverGetVersion(&info->driver_version) != CUDA_SUCCESS)
             info->driver_version = 0;
     }
     if (drv) {
-        /* Worked once, but not in a child that was forked since */
+        /* Initialised before, but fails in a forked child */
         res = drv->cuDeviceGetCount(&info->ndevices);
         if (res != CUDA_SUCCESS) {
             info->ndevices = 0;
@@ -168,10 +170,10 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     return MPI_SUCCESS;
 }
 
-/* The driver starts threads of its own when it creates a context, so a process that has never had
- * a second thread has no device memory. The C library's flag for that costs one load; it is what
- * keeps a host program's messages free of any cost that could be measured. A child made by fork
- * alone counts as single-threaded again, and CUDA is unusable there. */
+/* The driver creates threads along with a context, so a process that never had a second thread has
+ * no device memory. The C library's flag for this costs one load, so that messages of a host
+ * program have no measurable overhead. A forked child counts as single-threaded again, and CUDA is
+ * unusable there. */
 static bool process_is_single_threaded(void)
 {
 #ifdef HAVE_SINGLE_THREADED_FLAG
@@ -182,7 +184,7 @@ static bool process_is_single_threaded(void)
 }
 
 /* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table
- * must stay valid when the application unloads its own reference. */
+ * must stay valid when the application unloads its own. */
 static void driver_load(void)
 {
     void *library;
@@ -218,7 +220,7 @@ static const char *table_fill(void *library)
     PFN_cuGetProcAddress_v12000 get_proc;
     void *found = dlsym(library, "cuGetProcAddress_v2");
 
-    /* POSIX lets a function's address travel through void *, ISO C does not: copy the bytes. */
+    /* POSIX allows converting void * to a function pointer, ISO C does not: copy the bytes. */
     memcpy(&get_proc, &found, sizeof(found));
 
     for (const struct driver_symbol * s = driver_symbols; s->base; s++) {
@@ -230,22 +232,22 @@ static const char *table_fill(void *library)
     return NULL;
 }
 
-/* The function in the version that the table's prototype is of, or NULL. */
+/* The function in the version of the table's prototype, or NULL. */
 static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
                          const struct driver_symbol *s)
 {
     void *found = NULL;
     CUdriverProcAddressQueryResult query;
 
-    /* The legacy default stream is asked for explicitly: it is what the plain names mean. */
+    /* The plain names mean the legacy default stream. */
     if (get_proc && get_proc(s->base, &found, s->version, CU_GET_PROC_ADDRESS_LEGACY_STREAM,
                              &query) == CUDA_SUCCESS && found)
         return found;
     return dlsym(library, s->symbol);
 }
 
-/* Initialise the driver if nobody has, and see that it has a device; on failure LOADED -> ABSENT.
- * Caller holds driver_lock. */
+/* Initialise the driver if that has not happened, and check that it has a device; on failure LOADED
+ * -> ABSENT. Caller holds driver_lock. */
 static void driver_start(void)
 {
     const char *name, *text, *call = "cuInit";
@@ -274,8 +276,8 @@ static void driver_start(void)
     MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
 }
 
-/* The driver's own name and text for an error, with substitutes where it has none: a stub library
- * answers every call with an error, these two included.
+/* The driver's name and text for an error, with substitutes where it has none: a stub library
+ * returns an error from every function, these two included.
  *   number  (OUT)  space that *name may point into */
 static void error_words(const MPII_Gpudt_driver_t * drv, CUresult res, const char **name,
                         const char **text, char *number, size_t number_sz)

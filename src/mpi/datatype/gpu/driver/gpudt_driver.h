@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The table of CUDA driver functions and the one place that judges a CUresult.
- * Knows nothing of datatypes, messages or kernels. Only what is built when configure found CUDA
- * (MPIR_GPUDT_HAVE_CUDA) may include it: no other header includes cuda.h. */
+/* The table of CUDA driver functions, and the only function that interprets a CUresult. Knows
+ * nothing of datatypes, messages or kernels. Included only if configure found CUDA
+ * (MPIR_GPUDT_HAVE_CUDA): no other header includes cuda.h. */
 
 #ifndef GPUDT_DRIVER_H_INCLUDED
 #define GPUDT_DRIVER_H_INCLUDED
@@ -16,10 +16,10 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 
-/* Every driver function the library may call, as F(name without "cu", version of its prototype,
- * name of that version in the library). The version is what cuGetProcAddress is asked for; the
- * name is for drivers without cuGetProcAddress. An unversioned name such as "cuMemFree" would
- * give the prototype of CUDA 2, and the newest version may have other parameters than cuda.h. */
+/* Every driver function the library may call, as F(name without "cu", version of its prototype, its
+ * name in the library). cuGetProcAddress is called with the version. The name is for drivers
+ * without cuGetProcAddress. An unversioned name such as "cuMemFree" would give the prototype of
+ * CUDA 2, and the newest version may have other parameters than in cuda.h. */
 #define MPII_GPUDT_DRIVER_REQUIRED(F)                                               \
     F(Init, 2000, "cuInit")                                                         \
     F(DriverGetVersion, 2020, "cuDriverGetVersion")                                 \
@@ -69,12 +69,12 @@
     F(EventQuery, 2000, "cuEventQuery")                                             \
     F(EventSynchronize, 2000, "cuEventSynchronize")
 
-/* May be NULL in the table: look before you call. */
+/* May be NULL in the table: check before the call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")
 
-/* Members are called cuMemAlloc and so on. (cuda.h turns some of these names into versioned ones
- * by macro; it does so here and at every use, so the spelling in the source stays the plain one.) */
+/* Members are called cuMemAlloc and so on. Macros of cuda.h turn some of these names into versioned
+ * ones. They do so here and at every use, so that the source has the plain names. */
 #define MPII_GPUDT_DRIVER_MEMBER(name_, version_, symbol_) PFN_cu##name_##_v##version_ cu##name_;
 typedef struct MPII_Gpudt_driver {
     MPII_GPUDT_DRIVER_REQUIRED(MPII_GPUDT_DRIVER_MEMBER)
@@ -84,26 +84,25 @@ typedef struct MPII_Gpudt_driver {
 
 /* The driver table, if a device pointer can exist in this process.
  *
- * Never initialises CUDA and never loads a library that the process does not have: as long as
- * nobody else (the application, its CUDA runtime) has loaded libcuda, no address can be a device
- * address, and the answer is NULL at the cost of reading one counter of the dynamic linker; of a load
- * or two where the node has no NVIDIA device and LD_LIBRARY_PATH no driver.
- * Thread safe.
- * Returns the table, valid until the process ends, or NULL: no GPU (so far). */
+ * Never initialises CUDA and never loads a library: until the application or its CUDA runtime has
+ * loaded libcuda, no address can be a device address, and the answer is NULL. This costs reading
+ * one counter of the dynamic linker, or a load or two where the node has no NVIDIA device and
+ * LD_LIBRARY_PATH no driver. Thread safe. Returns the table, valid until the process exits, or
+ * NULL: no GPU (so far). */
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void);
 
-/* The driver table with the driver initialised, loading it if need be. Slow at first use.
+/* The driver table with the driver loaded and initialised. Slow at first use.
  *   reason  (OUT)  if not NULL: why there is no GPU (static text, one line); "" if there is one
  * Returns the table, or NULL: no library, an incomplete one, no device, or a driver that fails to
- * initialise. That answer is final for the process. Thread safe; needs no MPI_Init. */
+ * initialise. NULL is final for the process. Thread safe; needs no MPI_Init. */
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason);
 
-/* The MPI error code for a failed driver call: class MPI_ERR_NO_MEM when memory ran out, else
- * MPI_ERR_OTHER; the message has the call's text and the driver's name and words for the error.
- *   drv         (IN)  driver table, or NULL where none could be had
- *   res         (IN)  what the call returned, not CUDA_SUCCESS
+/* The MPI error code for a failed driver call: class MPI_ERR_NO_MEM if memory ran out, else
+ * MPI_ERR_OTHER. The message has the call's name and the driver's name and text for the error.
+ *   drv         (IN)  driver table, or NULL if there is none
+ *   res         (IN)  result of the call, not CUDA_SUCCESS
  *   call        (IN)  text of the call
- *   fcname,line (IN)  where it was made */
+ *   fcname,line (IN)  its position in the source */
 int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
                             const char *fcname, int line);
 

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tells addresses that are plainly the host's without asking the driver, so that small messages in
- * host memory cost a GPU program what they cost any other. Must not know the driver. */
+/* Recognizes host memory without asking the driver, so that small messages in host memory cost a
+ * GPU program no more than any other program. Must not know the driver. */
 
 #include "mpiimpl.h"
 #include "gpudt_near.h"
@@ -13,16 +13,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The heap that grows by brk(2) and the stacks are the kernel's and the C library's to place:
- * device and managed memory is mapped elsewhere as long as the process lives. */
+/* The kernel and the C library place the brk(2) heap and the stacks. Device and managed memory is
+ * never mapped there while the process exists. */
 static MPL_atomic_uint64_t heap_start = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 
-/* This thread's stack, as far as it is certain. The first thread's stack grows; what lies below its
- * mapping is free for others, so that the limit on its size says nothing: only what was mapped when
- * it was last looked at counts. */
+/* The part of this thread's stack that is known to be its stack. The first thread's stack grows,
+ * and other mappings may be placed below it, within the limit on its size: only what was mapped at
+ * the last look counts. */
 static MPL_TLS uintptr_t stack_low;
-static MPL_TLS uintptr_t stack_high;    /* 0: not asked yet */
-static MPL_TLS uintptr_t stack_look;    /* to be looked at again from a frame below; 0: never */
+static MPL_TLS uintptr_t stack_high;    /* 0: not determined yet */
+static MPL_TLS uintptr_t stack_look;    /* look again from frames below this one; 0: never */
 
 static uintptr_t heap_start_read(void);
 static void stack_read(uintptr_t frame);
@@ -46,7 +46,7 @@ bool MPII_Gpudt_is_near(const void *addr)
     return at >= stack_low && at < stack_high;
 }
 
-/* Where the kernel let the heap start; if it does not say, where the heap ends now. */
+/* Start of the heap as the kernel reports it, else the current end of the heap. */
 static uintptr_t heap_start_read(void)
 {
     const int field = 47;       /* start_brk, see proc(5) */
@@ -57,7 +57,7 @@ static uintptr_t heap_start_read(void)
     if (stat) {
         size_t n = fread(text, 1, sizeof(text) - 1, stat);
         text[n] = '\0';
-        /* The second field is the program's name, in parentheses, and may hold anything */
+        /* The second field is the program's name, in parentheses, and may contain anything */
         at = strrchr(text, ')');
         for (int i = 2; at && i < field; i++)
             at = strchr(at + 1, ' ');
@@ -76,8 +76,8 @@ static void stack_read(uintptr_t frame)
         stack_read_thread();
 }
 
-/* The process's first thread. If the frame is not on its stack, but on a coroutine's, the next look is
- * from twice as far below, so that there are few. */
+/* The process's first thread. If the frame is not on its stack but on a coroutine's, the next look
+ * is at twice the distance, so that there are few. */
 static void stack_read_first(uintptr_t frame)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -103,7 +103,7 @@ static void stack_read_first(uintptr_t frame)
         stack_look = stack_high - MPL_MIN(stack_high, 2 * (stack_high - frame));
 }
 
-/* Any other thread has its stack from the C library or the program, as a whole. */
+/* Other threads: the C library or the program has allocated the whole stack. */
 static void stack_read_thread(void)
 {
     pthread_attr_t attr;

@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Addresses that are plainly the host's. */
+/* Addresses that can be recognized as host memory without the driver: *near* addresses. */
 
 #ifndef GPUDT_NEAR_H_INCLUDED
 #define GPUDT_NEAR_H_INCLUDED
 
 #include <stdbool.h>
 
-/* True if an address can only be host memory: on the brk heap or on this thread's stack, where no
- * driver places anything, though it may be pinned. Costs a few loads; false proves nothing. */
+/* True if an address can only be host memory: on the brk heap or on this thread's stack. The driver
+ * never places memory there, though it may be pinned. Costs a few loads. False means not known. */
 bool MPII_Gpudt_is_near(const void *addr);
 
 #endif /* GPUDT_NEAR_H_INCLUDED */

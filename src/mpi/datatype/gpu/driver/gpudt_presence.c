@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Finds out whether there is a CUDA driver, or can be one, without loading it. Makes no CUDA call. */
+/* Finds out whether a CUDA driver is loaded, or can be, without loading it. Makes no CUDA call. */
 
 #include "mpiimpl.h"
 #include "gpudt_presence.h"
@@ -12,7 +12,7 @@
 #include <link.h>
 #include <unistd.h>
 
-/* Value of the dynamic linker's count of loaded objects when libcuda was last found missing. */
+/* The dynamic linker's count of loaded objects when libcuda was last found missing. */
 static MPL_atomic_uint64_t objects_searched = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 
 struct object_search {
@@ -22,7 +22,7 @@ struct object_search {
     bool found;
 };
 
-/* For dl_iterate_phdr: a result other than 0 ends the walk. */
+/* Callback of dl_iterate_phdr: a result other than 0 stops the walk. */
 static int object_visit(struct dl_phdr_info *info, size_t info_sz, void *arg)
 {
     struct object_search *search = arg;
@@ -54,7 +54,7 @@ bool MPII_Gpudt_driver_in_process(void)
     return search.found;
 }
 
-/* Device nodes of NVIDIA's driver, of its systems on a chip, of Windows' subsystem. */
+/* Device nodes of NVIDIA's driver for discrete GPUs, of those for systems on a chip, and of WSL. */
 static bool dev_has_gpu(void)
 {
     static const char *const begins[] = { "nvidia", "nvhost", "nvgpu", "nvmap", "dxg" };
@@ -71,7 +71,8 @@ static bool dev_has_gpu(void)
     return found;
 }
 
-/* Whether the bus has a device of NVIDIA's, or is not known. Nodes may come as late as in cuInit. */
+/* Whether the PCI bus has an NVIDIA device, or is not known. Device nodes may be created as late as
+ * in cuInit. */
 static bool bus_may_have_gpu(void)
 {
     DIR *bus = opendir("/sys/bus/pci/devices");
@@ -94,7 +95,7 @@ static bool bus_may_have_gpu(void)
     return found;
 }
 
-/* Whether a driver is where a user has put one. Such a one may have its GPUs elsewhere. */
+/* Whether LD_LIBRARY_PATH has a driver. Such a driver may find GPUs elsewhere. */
 static bool path_has_driver(void)
 {
     const char *at = getenv("LD_LIBRARY_PATH");

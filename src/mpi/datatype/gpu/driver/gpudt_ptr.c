@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Classifies addresses with the driver's help. Knows nothing of datatypes or messages. */
+/* Classifies addresses by asking the driver. Knows nothing of datatypes or messages. */
 
 #include "mpiimpl.h"
 #include "gpudt_ptr.h"
@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Bounds of the addresses of GPU memory seen in this process, wide enough for what lies next to them:
- * drivers map all of a device's memory in one region. */
+/* Bounds of the addresses of GPU memory seen in this process, rounded to regions: drivers map all
+ * memory of a device in one region. */
 #define REGION_SZ ((uint64_t) 1 << 32)
 static MPL_atomic_uint64_t gpu_low = MPL_ATOMIC_UINT64_T_INITIALIZER(UINT64_MAX);
 static MPL_atomic_uint64_t gpu_high = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
@@ -24,8 +24,8 @@ static void gpu_address_note(const void *addr);
 static bool is_gone(const void *addr);
 static bool is_readable(const void *addr);
 
-/* The driver answers so as long as nothing in this process has brought CUDA up (or after it is
- * torn down, or in a forked child that inherited it dead): there can be no device address. */
+/* Errors of the driver while CUDA is not initialised in this process, after it was torn down, or in
+ * a forked child: there can be no device address. */
 static bool means_no_cuda(CUresult res)
 {
     switch (res) {
@@ -48,7 +48,7 @@ bool MPIR_Gpudt_is_present(void)
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
 }
 
-/* NULL if addr can only be host memory as far as this library is concerned. */
+/* NULL if addr can only be host memory. */
 static const MPII_Gpudt_driver_t *driver_for(const void *addr)
 {
     if (addr == NULL || !MPIR_CVAR_ENABLE_GPU)
@@ -56,7 +56,7 @@ static const MPII_Gpudt_driver_t *driver_for(const void *addr)
     return MPII_Gpudt_driver_get();
 }
 
-/* What the driver tells of an address; zeros where an attribute does not apply. */
+/* The driver's attributes of an address; 0 where an attribute does not apply. */
 struct attributes {
     CUmemorytype type;          /* 0: not known to the driver */
     int is_managed, device;
@@ -98,7 +98,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
 
     res = attributes_get(drv, addr, &a);
     if (unlikely(res == CUDA_ERROR_NOT_PERMITTED && is_readable(addr))) {
-        /* The driver answers nothing inside of cudaLaunchHostFunc and stream callbacks */
+        /* The driver rejects queries inside of cudaLaunchHostFunc and stream callbacks */
         *ptr = host;
         goto fn_exit;
     }
@@ -134,16 +134,16 @@ static void gpu_address_note(const void *addr)
     uint64_t low = (uint64_t) (uintptr_t) addr / REGION_SZ * REGION_SZ;
     uint64_t high = low + (REGION_SZ - 1);
 
-    /* Threads that race lose a bound at worst, until the next message */
+    /* A race loses a bound at worst, until the next message */
     if (unlikely(low < MPL_atomic_relaxed_load_uint64(&gpu_low)))
         MPL_atomic_relaxed_store_uint64(&gpu_low, low);
     if (unlikely(high > MPL_atomic_relaxed_load_uint64(&gpu_high)))
         MPL_atomic_relaxed_store_uint64(&gpu_high, high);
 }
 
-/* Whether an address that the driver does not know (any more) is no host memory either. It would be
- * left to the CPU, which would fault; GPU memory that was freed is where programs err so. Only
- * addresses among those of GPU memory are looked at: this costs a system call. */
+/* Whether an address unknown to the driver is not host memory either, as that of GPU memory that
+ * was freed: the CPU would fault on it. Checks only addresses within the bounds of GPU memory,
+ * since it costs a system call. */
 static bool is_gone(const void *addr)
 {
     uint64_t at = (uint64_t) (uintptr_t) addr;
@@ -152,7 +152,7 @@ static bool is_gone(const void *addr)
         at <= MPL_atomic_relaxed_load_uint64(&gpu_high) && !is_readable(addr);
 }
 
-/* The kernel reads the signal set before it finds that it is not told what to do with it. */
+/* The kernel reads the signal set before it rejects the invalid operation -1. */
 static bool is_readable(const void *addr)
 {
 #ifdef SYS_rt_sigprocmask

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Shows the engine's calls in a profiler's time line (NVTX, where the toolkit has it); costs a test
- * of a pointer where no profiler is attached. */
+/* Marks the engine's calls in a profiler's timeline (NVTX, if the toolkit has it). Costs one test
+ * of a pointer if no profiler is attached. */
 
 #ifndef GPUDT_RANGE_H_INCLUDED
 #define GPUDT_RANGE_H_INCLUDED
@@ -16,8 +16,8 @@
 #endif
 #endif
 
-/* INIT: under a lock that every thread takes before its first PUSH. NVTX would otherwise look for a
- * profiler at the first PUSH, and change its table while other threads read it. */
+/* INIT: under a lock that every thread takes before its first PUSH. Otherwise NVTX looks for a
+ * profiler at the first PUSH, and changes its table while other threads read it. */
 #ifdef GPUDT_HAS_NVTX
 #define MPII_GPUDT_RANGE_INIT() nvtxInitialize(NULL)
 #define MPII_GPUDT_RANGE_PUSH(name_) ((void) nvtxRangePushA(name_))

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* See gpudt_shared.h. Must not know transfers, nor how processes tell each other. */
+/* GPUs that several processes use, see gpudt_shared.h. Must not know transfers, nor how processes
+ * exchange the names. */
 
 #include "mpiimpl.h"
 #include "gpudt_sharing.h"
@@ -33,12 +34,12 @@ cvars:
 /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED, which older headers lack */
 #define ATTRIBUTE_MPS_ENABLED ((CUdevice_attribute) 133)
 
-/* The names. They are added one at a time; readers see a count only after the name that it counts. */
+/* The names are added one at a time. A reader sees a count only after the names that it counts. */
 static uint64_t names[MPIR_GPUDT_MAX_NAMES];
 static MPL_atomic_int_t is_shared[MPIR_GPUDT_MAX_NAMES];
 static MPL_atomic_int_t nnames = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
-/* A device's name; 0: it has none, or its processes do not take turns. */
+/* A device's name; 0: none, or its processes do not time-slice. */
 static uint64_t name_of(const MPII_Gpudt_driver_t * drv, int ordinal)
 {
     CUdevice device;
@@ -49,7 +50,7 @@ static uint64_t name_of(const MPII_Gpudt_driver_t * drv, int ordinal)
     if (drv->cuDeviceGetUuid == NULL || drv->cuDeviceGet(&device, ordinal) != CUDA_SUCCESS ||
         drv->cuDeviceGetUuid(&uuid, device) != CUDA_SUCCESS)
         return 0;
-    /* A driver that does not know this one has MPS count as taking turns */
+    /* A driver that does not know the attribute is taken to have no MPS */
     if (drv->cuDeviceGetAttribute(&has_mps, ATTRIBUTE_MPS_ENABLED, device) ==
         CUDA_SUCCESS && has_mps)
         return 0;

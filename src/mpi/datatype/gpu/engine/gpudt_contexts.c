@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Finds, makes and ends engines: one for each context of a device whose memory is used. Must not
+/* Finds, makes and frees engines: one for each context of a device whose memory is used. Must not
  * know datatypes. */
 
 #include "mpiimpl.h"
@@ -16,8 +16,8 @@
 #include "gpudt_vars.h"
 #include "driver/gpudt_range.h"
 
-/* Guards the lists. Engines stay in one of the lists until MPI_Finalize: those
- * whose context is gone are kept too, since operations and datatypes may point to them. */
+/* Guards the lists. Engines stay in one of the lists until MPI_Finalize. This includes those whose
+ * context is destroyed, since operations and datatypes may point to them. */
 static MPL_initlock_t engine_lock = MPL_INITLOCK_INITIALIZER;
 static MPII_Gpudt_engine_t *engines;
 static MPII_Gpudt_engine_t *dead_engines;
@@ -43,15 +43,14 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
 
     MPL_initlock_lock(&engine_lock);
     if (unlikely(!finalize_is_registered)) {
-        /* Also if the context could not be entered: it may be held all the same. After the
-         * datatypes that end with MPI_Finalize are gone, which the callbacks of a higher priority
-         * see to. */
+        /* Needed also if the context could not be entered, since a primary context may be held.
+         * Runs after the callbacks of higher priority, in which MPI_Finalize frees datatypes. */
         MPIR_Add_finalize(engines_finalize, NULL, 1);
         finalize_is_registered = true;
     }
     if (likely(mpi_errno == MPI_SUCCESS)) {
         found = engine_find(entered->ctx);
-        /* A context that is new may be there because another one has ended */
+        /* A new context may replace one that was destroyed */
         if (unlikely(found == NULL))
             engines_sort();
         if (unlikely(found == NULL))
@@ -100,8 +99,8 @@ void MPII_Gpudt_engines_check(void)
     MPL_initlock_unlock(&engine_lock);
 }
 
-/* The live engine of a context that exists now, or NULL. A context that was destroyed may have had
- * the same address. */
+/* The live engine of an existing context, or NULL. An engine's context may have been destroyed and
+ * its address reused. */
 static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)
 {
     for (MPII_Gpudt_engine_t * engine = engines; engine; engine = engine->next) {
@@ -111,7 +110,7 @@ static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)
     return NULL;
 }
 
-/* Put the engines aside whose contexts are gone. */
+/* Move engines whose contexts are destroyed to dead_engines. */
 static void engines_sort(void)
 {
     MPII_Gpudt_engine_t **at = &engines;
@@ -149,10 +148,10 @@ static int engine_add(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx
     goto fn_exit;
 }
 
-/* Enter the context of an engine that is to end; false if it is gone. */
+/* Enter the context of an engine that is to be freed; false if it is destroyed. */
 static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
 {
-    /* Twice, because the first failure may be the report of something that happened before */
+    /* Twice, because the first failure may be the report of an earlier error */
     for (int i = 0; i < 2 && MPII_Gpudt_engine_is_alive(engine); i++) {
         if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, entered) == MPI_SUCCESS)
             return true;
@@ -160,8 +159,8 @@ static bool engine_enter_last(MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * e
     return false;
 }
 
-/* Give back all that an engine has. Nothing can be done about failures: the context is dead, or the
- * driver is shutting down. */
+/* Free all that an engine has. Failures cannot be handled: the context is destroyed, or the driver
+ * is shutting down. */
 static void engine_end(MPII_Gpudt_engine_t * engine)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
@@ -180,7 +179,7 @@ static void engine_end(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_UNCOUNT(engines, 1);
 }
 
-/* For MPIR_Add_finalize; MPI may be initialised again afterwards. */
+/* Callback of MPIR_Add_finalize. MPI may be initialised again afterwards. */
 static int engines_finalize(void *unused ATTRIBUTE((unused)))
 {
     MPII_Gpudt_engine_t **lists[] = { &engines, &dead_engines };

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Makes and frees an engine, and sees whether its context is there. Must not know other engines. */
+/* Makes and frees an engine, and checks whether its context still exists. Must not know other
+ * engines. */
 
 #include "mpiimpl.h"
 #include "gpudt_engine.h"
@@ -29,9 +30,9 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define MARK_SZ 256             /* bytes; what the driver rounds allocations up to anyway */
+#define MARK_SZ 256             /* bytes; the driver's granularity of allocations */
 
-/* Guards the functions to call at an engine's end. */
+/* Guards the callbacks for the end of an engine. */
 static MPL_initlock_t ends_lock = MPL_INITLOCK_INITIALIZER;
 
 static void streams_destroy(MPII_Gpudt_engine_t * engine)
@@ -42,7 +43,7 @@ static void streams_destroy(MPII_Gpudt_engine_t * engine)
     }
 }
 
-/* What an engine has from the beginning: its mark and its streams. */
+/* Make what an engine has from the beginning: its mark and its streams. */
 static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -51,8 +52,8 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     CUdevice device;
 
     MPII_GPUDT_CHECK(drv, cuCtxGetDevice(&device), mpi_errno);
-    /* Where the CPU may not touch managed memory beside a kernel, a kernel's own word that it is done
-     * comes too soon: the driver must have seen its end */
+    /* Where the CPU may not access managed memory while a kernel runs, a flag set by the kernel
+     * comes too early: the driver must have seen the end of the kernel */
     MPII_GPUDT_CHECK(drv, cuDeviceGetAttribute(&is_concurrent,
                                                CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS,
                                                device), mpi_errno);
@@ -65,8 +66,9 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->mark_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                                 engine->mark), mpi_errno);
     for (int i = 0; i < MPII_GPUDT_NLANES; i++)
-        MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i], CU_STREAM_NON_BLOCKING,
-                                                         greatest), mpi_errno);
+        MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i],
+                                                         CU_STREAM_NON_BLOCKING, greatest),
+                         mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -139,7 +141,7 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
         case CUDA_ERROR_CONTEXT_IS_DESTROYED:
             return false;
         default:
-            /* The driver may report here what went wrong elsewhere */
+            /* The driver may report an earlier asynchronous error here */
             return true;
     }
 }
@@ -159,9 +161,9 @@ int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx
     goto fn_exit;
 }
 
-/* Peer access is the program's to switch on and off: had we done so, its own cudaDeviceEnablePeerAccess
- * would fail, and after its cudaDeviceDisablePeerAccess our kernels. So this is asked anew for each
- * transfer. */
+/* Peer access is for the program to enable and disable. If the library enabled it, the program's
+ * own cudaDeviceEnablePeerAccess would fail; after the program's cudaDeviceDisablePeerAccess,
+ * kernels of the library would fail. It is therefore checked for each transfer. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
@@ -173,7 +175,8 @@ bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engin
         CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 
-    /* The attribute may be about what the hardware can; that it is on is what this says for sure */
+    /* The attribute may only tell what the hardware can do; this error tells that access is
+     * enabled */
     res = drv->cuCtxEnablePeerAccess(peer->ctx, 0);
     if (res == CUDA_SUCCESS)
         drv->cuCtxDisablePeerAccess(peer->ctx);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* An engine: what the library keeps in one context of one device. Must not know datatypes. */
+/* An *engine*: what the library keeps for one context of one device. Must not know datatypes. */
 
 #ifndef GPUDT_ENGINE_H_INCLUDED
 #define GPUDT_ENGINE_H_INCLUDED
@@ -11,10 +11,10 @@
 #include "kernel/gpudt_kernel_list.h"
 #include "driver/gpudt_ctx.h"
 
-/* Work areas that operations pass data through; see gpudt_pool.h. */
+/* Kinds of work areas (staging memory of operations); see gpudt_pool.h. */
 enum MPII_Gpudt_area_e {
     MPII_GPUDT_AREA__DEVICE,    /* memory of the engine's device */
-    MPII_GPUDT_AREA__PINNED,    /* host memory, at the same address for every device */
+    MPII_GPUDT_AREA__PINNED,    /* host memory, at the same address on every device */
     MPII_GPUDT_AREA__HEAP,      /* pageable; not pooled */
     MPII_GPUDT_NAREAS
 };
@@ -25,12 +25,13 @@ enum MPII_Gpudt_module_e {
     MPII_GPUDT_MODULE__NONE     /* no kernel image suits this device: final */
 };
 
-/* Streams of an engine: what is in one of them does not queue behind what is in another. */
+/* The *lanes* of an engine: its streams, by direction. Work in one lane does not wait for work in
+ * another. */
 enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
     MPII_GPUDT_LANE__UNPACK,
-    MPII_GPUDT_LANE__TO_HOST,   /* copies of what was packed in the first, while that packs on */
-    MPII_GPUDT_LANE__FROM_HOST, /* copies of what is unpacked in the second */
+    MPII_GPUDT_LANE__TO_HOST,   /* copies of data packed in PACK, while PACK continues */
+    MPII_GPUDT_LANE__FROM_HOST, /* copies of data that UNPACK unpacks */
     MPII_GPUDT_NLANES
 };
 
@@ -39,8 +40,8 @@ enum MPII_Gpudt_lane_e {
 
 typedef struct MPII_Gpudt_engine MPII_Gpudt_engine_t;
 
-/* Frees what a file of a higher layer keeps for an engine that nothing uses.
- *   is_alive  (IN)  true: the context is current; false: it is gone, and what was in it */
+/* Frees what a file of a higher folder keeps for an engine that is no longer used.
+ *   is_alive  (IN)  true: the context is current; false: it is destroyed, with all in it */
 typedef void (*MPII_Gpudt_end_fn) (MPII_Gpudt_engine_t * engine, bool is_alive);
 
 struct MPII_Gpudt_engine {
@@ -49,22 +50,22 @@ struct MPII_Gpudt_engine {
     int device;
     CUcontext ctx;
 
-    /* A small allocation in the context, and the number that the driver gave it. A context has
-     * no name that is safe to ask about once it is destroyed, but an address does: while the
-     * driver still knows this allocation by this number, the context and all in it are alive. */
+    /* The *mark*: a small allocation in the context, and the unique number that the driver gave it.
+     * A destroyed context cannot be queried safely, but an address can: as long as the driver knows
+     * this allocation by this number, the context and all in it exist. */
     CUdeviceptr mark;
     unsigned long long mark_id;
 
     CUstream streams[MPII_GPUDT_NLANES];
     int nsms;
-    int shared;                 /* for MPII_Gpudt_is_shared */
+    int shared;                 /* index for MPII_Gpudt_is_shared */
 
     /* Guarded by a lock of gpudt_engine.c. */
     MPII_Gpudt_end_fn ends[MPII_GPUDT_MAX_ENDS];        /* NULL after the last one */
 
     /* Of gpudt_memops.c. */
     MPL_atomic_int_t memops_refused;    /* true: allocations cannot be marked */
-    MPL_atomic_int_t memops_busy;       /* true: the last wait there was in vain */
+    MPL_atomic_int_t memops_busy;       /* true: the last wait for the default stream timed out */
 
     /* Of gpudt_module.c, guarded by its lock. */
     enum MPII_Gpudt_module_e module_state;
@@ -73,19 +74,19 @@ struct MPII_Gpudt_engine {
 
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */
-    int nareas[MPII_GPUDT_NAREAS];      /* free and in use */
-    CUevent *events;            /* free ones, a stack */
+    int nareas[MPII_GPUDT_NAREAS];      /* areas, free and in use */
+    CUevent *events;            /* stack of free ones */
     int nevents;
-    int max_events;             /* room in events */
+    int max_events;             /* capacity of events */
 
     /* Of gpudt_flag.c, guarded by its lock. */
     char *flags;                /* pinned memory of the flags; NULL: none yet */
-    CUdeviceptr flags_addr;     /* the same for kernels */
-    bool no_flags;              /* it could not be had, or is not wanted */
+    CUdeviceptr flags_addr;     /* device address of flags */
+    bool no_flags;              /* allocation failed, or flags are disabled */
     uint64_t flags_in_use[MPII_GPUDT_NFLAGS / 64];      /* bit i % 64 of i / 64: flag i */
-    int flag_values[MPII_GPUDT_NFLAGS]; /* what each was last set to, or will be */
-    CUdeviceptr counters;       /* one for each lane and flag, all 0 but in use; 0: none yet */
-    bool no_counters;           /* they could not be had */
+    int flag_values[MPII_GPUDT_NFLAGS]; /* last value to which each flag was set or will be */
+    CUdeviceptr counters;       /* one for each lane and flag, all 0 unless in use; 0: none yet */
+    bool no_counters;           /* allocation failed */
 
     /* Of gpudt_upload.c, guarded by its lock. */
     struct MPII_Gpudt_block *blocks;
@@ -97,27 +98,27 @@ struct MPII_Gpudt_engine {
 };
 
 /* Make the engine of the current context.
- *   device, ctx  (IN)   as MPIR_Gpudt_query_ptr gives them
+ *   device, ctx  (IN)   from MPIR_Gpudt_query_ptr
  *   engine       (OUT)  for MPII_Gpudt_engine_free; untouched on failure */
 int MPII_Gpudt_engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
                            MPII_Gpudt_engine_t ** engine);
 
-/* Free an engine that nothing uses: its streams, its mark, and what MPII_Gpudt_engine_at_end is to
- * free. The rest has been freed before. */
+/* Free an engine that is no longer used: its mark and its streams, after the callbacks of
+ * MPII_Gpudt_engine_at_end. The caller has freed the rest. */
 void MPII_Gpudt_engine_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 
-/* Have a function called when the engine ends, once however often this is called. */
+/* Register a callback for the end of an engine. Registering it again has no effect. */
 void MPII_Gpudt_engine_at_end(MPII_Gpudt_engine_t * engine, MPII_Gpudt_end_fn fn);
 
-/* Whether an engine's context still exists. Safe to ask at any time. */
+/* Whether an engine's context still exists. Safe at any time. */
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
 
-/* Enter the context of an engine that was used before; an error if the program has ended it.
+/* Enter the context of an engine that was used before; an error if the program has destroyed it.
  *   entered  (OUT)  for MPII_Gpudt_ctx_leave; on failure nothing is entered */
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
 
-/* Whether kernels of engine may access plain allocations of peer, because the program has switched that
- * on. The engine's context is current. */
+/* Whether kernels of engine may access plain allocations of peer, because the program has enabled
+ * peer access. The engine's context is current. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);
 
 #endif /* GPUDT_ENGINE_H_INCLUDED */

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The engines' flags, and the counters by which the blocks of a kernel know which of them is the last.
- * Must not know datatypes or transfers. */
+/* The engines' flags, and the counters by which the blocks of a kernel determine the last one. Must
+ * not know datatypes or transfers. */
 
 #include "mpiimpl.h"
 #include "gpudt_flag.h"
@@ -31,13 +31,14 @@ cvars:
 #define FLAG_STEP 64            /* bytes from one flag to the next: one cache line each */
 #define FLAGS_SZ (MPII_GPUDT_NFLAGS * FLAG_STEP)
 #define COUNTER_STEP 32         /* bytes from one counter to the next */
-#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)      /* those of a lane */
-#define FLAGS_MAP_SZ (FLAGS_SZ + COUNTERS_SZ)       /* the flags, and zeros to start counters from */
+#define COUNTERS_SZ (MPII_GPUDT_NFLAGS * COUNTER_STEP)      /* of one lane */
+#define FLAGS_MAP_SZ (FLAGS_SZ + COUNTERS_SZ)       /* the flags, and zeros to initialise counters
+                                                     * from */
 
 static MPL_initlock_t flag_lock = MPL_INITLOCK_INITIALIZER;
 
-/* Caller holds flag_lock. An operation in flight may look at its flag when the program has
- * ended the context. */
+/* Caller holds flag_lock. The flags outlive the context: an operation in flight may read its flag
+ * after the program has destroyed the context. */
 static bool flags_make(MPII_Gpudt_engine_t * engine)
 {
     if (engine->flags == NULL && !engine->no_flags) {
@@ -48,8 +49,8 @@ static bool flags_make(MPII_Gpudt_engine_t * engine)
     return !engine->no_flags;
 }
 
-/* Caller holds flag_lock, and there are flags. Each lane has counters of its own, which its stream
- * sets to 0 before any kernel uses them: nobody waits for that. */
+/* Caller holds flag_lock, and flags_make has succeeded. Each lane has its own counters. Its stream
+ * zeroes them before any kernel uses them, so that no host thread waits. */
 static bool counters_make(MPII_Gpudt_engine_t * engine)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Flags: the end of a kernel, said by the kernel. The engine's context is current in all of these. */
+/* Flags, by which kernels report their completion. The engine's context is current in all
+ * functions. */
 
 #ifndef GPUDT_FLAG_H_INCLUDED
 #define GPUDT_FLAG_H_INCLUDED
@@ -11,23 +12,24 @@
 #include "kernel/gpudt_args.h"
 #include "gpudt_engine.h"
 
-/* A word of pinned memory that a kernel sets when all that it has moved can be seen. */
+/* A *flag*: a word of pinned memory, which a kernel sets when all that it moved is visible. */
 struct MPII_Gpudt_flag {
     MPL_atomic_int_t *word;     /* NULL: no flag */
-    uint64_t addr;              /* of the word, for kernels */
-    uint64_t counter;           /* address of the word by which several blocks know the last one */
-    int value;                  /* of the word when it is set */
+    uint64_t addr;              /* device address of the word */
+    uint64_t counter;           /* device address of the counter by which several blocks determine
+                                 * the last one */
+    int value;                  /* value of the word when the flag is set */
 };
 
-/* Get a flag that is not set; flag->word is NULL if there is none.
+/* Allocate a flag that is not set; flag->word is NULL if there is none.
  *   lane     (IN)  of the launch that will set it
- *   nblocks  (IN)  blocks of threads that are to set it together */
+ *   nblocks  (IN)  blocks of threads that set it together */
 void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          unsigned nblocks, struct MPII_Gpudt_flag *flag);
-/* Give one back, if there is one, when it is set or never will be. */
+/* Free a flag, which is set or will never be. A flag without a word is ignored. */
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
 
-/* Have the end of some blocks set a flag. */
+/* Request that a flag is set at the end of some blocks. */
 static inline void MPII_Gpudt_flag_ask(struct MPII_Gpudt_end *end,
                                        const struct MPII_Gpudt_flag *flag)
 {
@@ -41,8 +43,8 @@ static inline bool MPII_Gpudt_flag_is_set(const struct MPII_Gpudt_flag *flag)
     return MPL_atomic_acquire_load_int(flag->word) == flag->value;
 }
 
-/* Free all flags of an engine that nothing uses.
- *   is_alive  (IN)  false: the context is gone, and what was in it */
+/* Free all flags of an engine that is no longer used.
+ *   is_alive  (IN)  false: the context is destroyed, with all in it */
 void MPII_Gpudt_flags_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 
 #endif /* GPUDT_FLAG_H_INCLUDED */

@@ -7,20 +7,22 @@
  * routes.
  *
  * cudaMemcpy and cudaMemset may return before GPU memory has been written: for a copy from pageable
- * host memory, one within a device, and a fill (CUDA driver API, "API synchronization behavior").
- * The program's own later work comes after them in the default stream. The engine's stream knows
- * nothing of that one, and must not: it would wait for the program's kernels. So memory that MPI is
- * given is marked (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS), and from then on the driver ends such calls
- * on it before they return. Drivers do not mark mapped virtual ranges, and for memory of pools they
- * take the mark but heed it for fills only. A context can be marked as well (CU_CTX_SYNC_MEMOPS),
- * but the driver then waits for all that runs in it (seen with 580). So the default stream is looked
- * at again for each transfer with such memory.
+ * host memory, a copy within a device, and a fill (CUDA driver API, "API synchronization
+ * behavior"). The program's own later work follows them in the default stream. The engine's streams
+ * do not wait for the default stream, since they would wait for the program's kernels, too.
+ * Therefore memory that is given to MPI is marked (CU_POINTER_ATTRIBUTE_SYNC_MEMOPS). From then on
+ * the driver completes such calls on it before they return.
  *
- * What was begun before is a matter of microseconds if nothing else is in its way. The
- * default stream is watched until it is idle, but only for a short time: it is busy, too, with
- * kernels of the program in any stream that did not opt out (CU_STREAM_NON_BLOCKING), and these may
- * run for long, or until the program does something after this call. What is behind such kernels is
- * not waited for, as in other MPIs. */
+ * Drivers do not mark mapped virtual ranges. They accept the mark for memory of pools, but heed it
+ * for fills only. A context can be marked as well (CU_CTX_SYNC_MEMOPS), but the driver then waits
+ * for all that runs in it (seen with 580). Therefore the default stream is checked again for each
+ * transfer with such memory.
+ *
+ * Copies and fills started before the mark take microseconds if nothing delays them. The engine
+ * waits until the default stream is idle, but only for a short time: the default stream is also
+ * busy with kernels of the program in any stream that is not CU_STREAM_NON_BLOCKING. Such kernels
+ * may run for long, or until the program acts after this call. Copies behind them are not waited
+ * for, as in other MPIs. */
 
 #include "mpiimpl.h"
 #include "gpudt_memops.h"
@@ -60,9 +62,10 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define BUSY_SHARE 8            /* of the time, once a wait was in vain */
+#define BUSY_SHARE 8            /* of the time limit, after a wait that timed out */
 
-/* Threads that have marked memory and not yet waited: a mark seen meanwhile is not good yet. */
+/* Threads that have marked memory and not yet waited. Until they have, a mark says nothing about
+ * earlier copies. */
 static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private);
@@ -93,7 +96,7 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-/* Mark memory, if that is possible, and wait for what was begun before. The engine's context is
+/* Mark memory, if that is possible, and wait for copies started before. The engine's context is
  * current. */
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private)
 {
@@ -104,8 +107,8 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
 
     if (!is_private)
         MPL_atomic_fetch_add_int(&nmarking, 1);
-    /* During the capture of a stream that the default one waits for, a look at that would destroy
-     * what is captured, and the program itself cannot copy synchronously. The memory stays
+    /* A query of the default stream would invalidate the capture of a stream on which it depends.
+     * The program itself cannot copy synchronously during the capture. The memory stays
      * unmarked. */
     if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
@@ -115,7 +118,7 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
         goto fn_exit;
     mpi_errno = idle_wait(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* A driver that cannot mark allocations is not asked again for each message */
+    /* Remember a driver that cannot mark allocations, instead of asking it for each message */
     if (is_refused)
         MPL_atomic_release_store_int(&engine->memops_refused, 1);
 
@@ -127,7 +130,7 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
     goto fn_exit;
 }
 
-/* Wait until the default stream of the current context is idle, but not for long. */
+/* Wait until the default stream of the current context is idle, with a time limit. */
 static int idle_wait(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -158,7 +161,7 @@ static int idle_wait(MPII_Gpudt_engine_t * engine)
     goto fn_exit;
 }
 
-/* False: the driver cannot do it for this memory. */
+/* Returns false if the driver cannot mark this memory. */
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr)
 {
     const unsigned on = 1;

@@ -10,12 +10,12 @@
 
 #include "driver/gpudt_ptr.h"
 
-/* Have what the program will do to some GPU memory with cudaMemcpy, cudaMemset and their like end before
- * what the engine does with it, and what it has done so far unless kernels are in its way
- * (gpudt_memops.c). May wait for some microseconds, the first time that it sees an allocation; never
- * for kernels.
+/* Order the engine's next operations on some GPU memory after the program's cudaMemcpy, cudaMemset
+ * and similar calls on it (see gpudt_memops.c). This covers all later calls, and earlier ones
+ * unless they are behind kernels. May wait for some microseconds the first time that it sees an
+ * allocation; never for kernels.
  *   addr  (IN)  in GPU memory
- *   ptr   (IN)  what MPIR_Gpudt_query_ptr says of it */
+ *   ptr   (IN)  its description from MPIR_Gpudt_query_ptr */
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr);
 
 #endif /* GPUDT_MEMOPS_H_INCLUDED */

@@ -11,15 +11,15 @@
 #include "gpudt_error.h"
 #include "plan/gpudt_plan.h"
 
-/* The image: machine code for every architecture it was built for, and PTX for those that come
- * later. Made from gpudt_kernels.cu, see embed-fatbin. */
+/* The image: machine code for the architectures that were built, and PTX for later ones. Made from
+ * gpudt_kernels.cu, see embed-fatbin. */
 extern const unsigned char MPII_Gpudt_fatbin[];
 
 static MPL_initlock_t module_lock = MPL_INITLOCK_INITIALIZER;
 
 static int module_load(MPII_Gpudt_engine_t * engine);
 
-/* The driver's ways to say that nothing in the image can run on this device, now or later. */
+/* The driver's error codes for an image that can never run on this device. */
 static bool means_no_image(CUresult res)
 {
     switch (res) {
@@ -49,7 +49,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
     if (engine->module_state == MPII_GPUDT_MODULE__LOADED) {
         found = engine->kernels[kernel];
         if (found == NULL) {
-            /* A driver that loads lazily looks for machine code only now */
+            /* A driver with lazy loading looks for machine code only now */
             res = drv->cuModuleGetFunction(&found, engine->module,
                                            MPII_Gpudt_plan_kernel_name(kernel));
             if (means_no_image(res)) {
@@ -84,8 +84,8 @@ int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
     return mpi_errno;
 }
 
-/* Caller holds module_lock. After a failure that may pass, such as lack of memory, the
- * next operation tries again. */
+/* Caller holds module_lock. After a temporary failure, such as lack of memory, the next operation
+ * tries again. */
 static int module_load(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -10,16 +10,16 @@
 
 #include "gpudt_engine.h"
 
-/* The function of a kernel, loading the image at first use. The engine's context is current.
+/* Get the function of a kernel; the image is loaded at first use. The engine's context is current.
  *   kernel    (IN)   enum MPII_Gpudt_kernel_e
  *   function  (OUT)  NULL: no image suits the device, which is no error */
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function);
 
-/* Whether kernels can be had, loading the image if that has not been tried. */
+/* Whether kernels are available; loads the image if that has not been tried. */
 int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable);
 
-/* Unload the image, for an engine that nothing uses.
- *   is_alive  (IN)  false: the context is gone, and what was in it */
+/* Unload the image of an engine that is no longer used.
+ *   is_alive  (IN)  false: the context is destroyed, with all in it */
 void MPII_Gpudt_module_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 
 #endif /* GPUDT_MODULE_H_INCLUDED */

@@ -61,7 +61,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define MIN_AREA_SZ 256         /* bytes; below, no transfer would end in reasonable time */
+#define MIN_AREA_SZ 256         /* bytes; smaller ones would make transfers too slow */
 
 static MPL_initlock_t pool_lock = MPL_INITLOCK_INITIALIZER;
 
@@ -77,7 +77,7 @@ size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind)
     return sz < MIN_AREA_SZ ? MIN_AREA_SZ : sz;
 }
 
-/* Areas an engine may have of a kind. */
+/* Maximum number of areas of a kind that an engine may have. */
 static int area_limit(enum MPII_Gpudt_area_e kind)
 {
     size_t bytes;
@@ -104,7 +104,7 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
     }
     MPL_initlock_unlock(&pool_lock);
 
-    /* Pinning is slow: other threads need not wait for it */
+    /* Pinning is slow: do it without the lock */
     if (may_make) {
         *area = area_make(engine, kind);
         if (*area == NULL) {
@@ -131,7 +131,7 @@ void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *a
         area_free(engine, area, true);
 }
 
-/* Returns NULL if the memory cannot be had. */
+/* Returns NULL if the memory cannot be allocated. */
 static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
                                          enum MPII_Gpudt_area_e kind)
 {
@@ -153,7 +153,7 @@ static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
             MPII_GPUDT_COUNT(device_bytes, area->sz);
             break;
         case MPII_GPUDT_AREA__PINNED:
-            /* Memory allocated so, unlike registered memory, has one address for CPU and GPUs */
+            /* Unlike registered memory, this has one address for the CPU and all GPUs */
             if (drv->cuMemHostAlloc(&mem, area->sz, CU_MEMHOSTALLOC_PORTABLE |
                                     CU_MEMHOSTALLOC_DEVICEMAP) != CUDA_SUCCESS)
                 goto fn_fail;

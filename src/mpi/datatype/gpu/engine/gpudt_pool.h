@@ -3,27 +3,27 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Work areas, events and pinned memory of an engine, whose context is current in all of these. */
+/* Work areas, events and pinned memory of an engine. Its context is current in all functions. */
 
 #ifndef GPUDT_POOL_H_INCLUDED
 #define GPUDT_POOL_H_INCLUDED
 
 #include "gpudt_engine.h"
 
-/* A work area. */
+/* A *work area* (or area): staging memory that packed data passes through. */
 struct MPII_Gpudt_area {
     struct MPII_Gpudt_area *next;       /* in the engine's list of free ones */
     enum MPII_Gpudt_area_e kind;
-    char *mem;                  /* device address for MPII_GPUDT_AREA__DEVICE */
+    char *mem;                  /* device address if MPII_GPUDT_AREA__DEVICE */
     size_t sz;
 };
 
-/* Get a work area. What kind it is may differ from what was asked for; see area->kind.
- *   kind  (IN)   kind wanted
- *   area  (OUT)  NULL: no more of that kind now: the pool is at its limit or the driver refused */
+/* Get a work area. Its kind may differ from the requested one; see area->kind.
+ *   kind  (IN)   requested kind
+ *   area  (OUT)  NULL: none available: the pool is at its limit or the driver refused */
 void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e kind,
                          struct MPII_Gpudt_area **area);
-/* Give one back, when nothing uses it any more. */
+/* Return a work area that is no longer used to its pool. */
 void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area);
 /* Bytes of a work area of a kind. */
 size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind);
@@ -31,15 +31,15 @@ size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind);
 int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event);
 void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event);
 
-/* Pin fresh host memory; NULL if that cannot be done. It is not the context's: what was written there can
- * be read when the program has ended the context.
- *   addr  (OUT)  for kernels */
+/* Allocate and pin host memory; NULL if that fails. The memory does not belong to the context: it
+ * stays readable when the program has destroyed the context.
+ *   addr  (OUT)  its device address */
 char *MPII_Gpudt_pinned_map(MPII_Gpudt_engine_t * engine, size_t sz, CUdeviceptr * addr);
-/* Give it back; mem may be NULL. */
+/* Free memory of MPII_Gpudt_pinned_map; mem may be NULL. */
 void MPII_Gpudt_pinned_unmap(MPII_Gpudt_engine_t * engine, char *mem, size_t sz, bool is_alive);
 
-/* Free all that the pools hold, for an engine that nothing uses.
- *   is_alive  (IN)  false: the context is gone, and what was in it */
+/* Free all memory and events in the pools of an engine that is no longer used.
+ *   is_alive  (IN)  false: the context is destroyed, with all in it */
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 
 #endif /* GPUDT_POOL_H_INCLUDED */

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Registers host memory of the library's own. Must not know what it is used for. */
+/* Registers host memory of the library. Must not know what the memory is used for. */
 
 #include "mpiimpl.h"
 #include "gpudt_register.h"
@@ -13,20 +13,21 @@
 #include "gpudt_topo.h"
 #include "gpudt_vars.h"
 
-/* Memory that was registered, and where. What is in here need not be asked about. A range whose context
- * has ended stays until it is unregistered or registered again: its engine never gets alive again. */
+/* A range of registered memory, for which the driver need not be asked. A range whose context was
+ * destroyed stays until it is unregistered or registered again: its engine never becomes alive
+ * again. */
 struct range {
     struct range *next;
     char *mem;
     size_t sz;
     MPII_Gpudt_engine_t *engine;
-    uint64_t shift;             /* from the CPU's address to that for the engine's device */
+    uint64_t shift;             /* from a CPU address to the engine's device address */
 };
 
 static MPL_initlock_t ranges_lock = MPL_INITLOCK_INITIALIZER;
 static struct range *ranges;
 
-/* Have memory on the NUMA node next to a GPU. */
+/* Move memory to the NUMA node next to a GPU. */
 static void place(const MPII_Gpudt_driver_t * drv, int device, void *mem, size_t sz)
 {
     char busid[16];
@@ -37,7 +38,7 @@ static void place(const MPII_Gpudt_driver_t * drv, int device, void *mem, size_t
         MPIR_Gpudt_place_near_pci(busid, mem, sz);
 }
 
-/* The range that starts at mem, or NULL; caller holds ranges_lock. */
+/* The link to the range that starts at mem, or the last link; caller holds ranges_lock. */
 static struct range **range_at(const void *mem)
 {
     struct range **at;
@@ -46,7 +47,7 @@ static struct range **range_at(const void *mem)
     return at;
 }
 
-/* Take the range that starts at mem out of the table; NULL if there is none. */
+/* Remove the range that starts at mem from the list; NULL if there is none. */
 static struct range *range_take(const void *mem)
 {
     struct range **at, *range;
@@ -60,7 +61,7 @@ static struct range *range_take(const void *mem)
     return range;
 }
 
-/* Forget what was registered in the context of an engine that ends. */
+/* Remove the ranges that were registered in the context of an engine that is freed. */
 static void ranges_forget(MPII_Gpudt_engine_t * engine, bool is_alive ATTRIBUTE((unused)))
 {
     struct range **at, *range;
@@ -124,7 +125,7 @@ bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool i
     }
     MPII_GPUDT_COUNT(pinned_bytes, sz);
 
-    /* A registration that ended with its context */
+    /* Remove a registration that was lost with its context */
     ended = range_take(mem);
     if (ended)
         MPII_GPUDT_UNCOUNT(pinned_bytes, ended->sz);
@@ -155,7 +156,7 @@ void MPIR_Gpudt_host_unregister(void *mem, size_t sz)
     MPII_Gpudt_engine_t *engine = range ? range->engine : NULL;
     MPII_Gpudt_ctx_t entered;
 
-    /* If the context is gone, so is the registration */
+    /* If the context was destroyed, so was the registration */
     if (engine && MPII_Gpudt_engine_is_alive(engine) &&
         MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
         engine->drv->cuMemHostUnregister(mem);
@@ -180,7 +181,7 @@ bool MPII_Gpudt_host_find(const MPII_Gpudt_engine_t * engine, const char *low, c
     range = *at;
     if (range) {
         *shift = range->shift;
-        /* The next one is likely to be in the same */
+        /* The next look-up is likely to find the same range */
         *at = range->next;
         range->next = ranges;
         ranges = range;

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Keeps the images of datatypes in device memory: one for each engine a datatype was used on, made at
- * first use, freed with the datatype or with the engine. Must not know transfers. */
+/* Keeps the images of datatypes in device memory: one for each engine on which a datatype was used.
+ * An image is made at first use, and freed with the datatype or with the engine. Must not know
+ * transfers. */
 
 #include "mpiimpl.h"
 #include "gpudt_upload.h"
@@ -30,14 +31,15 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define BLOCK_ALIGN 256         /* bytes; what the driver aligns allocations to */
+#define BLOCK_ALIGN 256         /* bytes; the driver's alignment of allocations */
 
-/* Device memory for a datatype's image. Owned by the datatype's state while in
- * use, else by the engine's list of spare ones. */
+/* Device memory for a datatype's image. Owned by the datatype's state while in use, else by the
+ * engine's list of spare blocks. */
 struct MPII_Gpudt_block {
-    struct MPII_Gpudt_block *next;      /* spare ones of the engine, or those of one datatype */
-    struct MPII_Gpudt_block *engine_next;       /* all of the engine's */
-    struct MPII_Gpudt_engine *engine;   /* NULL: the engine is gone, and mem with it */
+    struct MPII_Gpudt_block *next;      /* list of the engine's spare blocks, or of the blocks of
+                                         * one datatype */
+    struct MPII_Gpudt_block *engine_next;       /* list of all blocks of the engine */
+    struct MPII_Gpudt_engine *engine;   /* NULL: the engine is freed, and mem with it */
     CUdeviceptr mem;
     size_t sz;
     struct MPII_Gpudt_image_at at;
@@ -48,7 +50,7 @@ struct MPII_Gpudt_upload {
     struct MPII_Gpudt_block *blocks;    /* at most one for each engine */
 };
 
-/* Guards every list of blocks, those of the engines too, and MPII_Gpudt_type.upload. */
+/* Guards all lists of blocks, including those of the engines, and MPII_Gpudt_type.upload. */
 static MPL_initlock_t upload_lock = MPL_INITLOCK_INITIALIZER;
 
 static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
@@ -66,7 +68,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
     const struct MPII_Gpudt_serial *serial = &type->serial;
     struct MPII_Gpudt_block *block = NULL;
 
-    /* Regular types, which are most, need no device memory and no lock */
+    /* Regular types, which are the most frequent, need no device memory and no lock */
     if (serial->lookaside_sz == 0 && serial->nrecords <= MPII_GPUDT_MAX_NODES) {
         memset(at, 0, sizeof(*at));
         goto fn_exit;
@@ -112,7 +114,7 @@ void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive)
         MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
         if (!block->is_spare)
             MPII_GPUDT_UNCOUNT(cached_types, 1);
-        /* The structure of a block in use goes with its datatype */
+        /* The structure of a block in use is freed with its datatype */
         block->engine = NULL;
         if (block->is_spare)
             MPL_free(block);
@@ -121,7 +123,7 @@ void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive)
     MPL_initlock_unlock(&upload_lock);
 }
 
-/* For MPII_Gpudt_type.upload_free: may come inside progress, or when the context is gone. */
+/* MPII_Gpudt_type.upload_free: may run inside progress, or after the context was destroyed. */
 static void upload_free(struct MPII_Gpudt_upload *upload)
 {
     MPL_initlock_lock(&upload_lock);
@@ -139,7 +141,7 @@ static void upload_free(struct MPII_Gpudt_upload *upload)
     MPL_free(upload);
 }
 
-/* Caller holds upload_lock, as for all below. */
+/* Caller holds upload_lock, as for all functions below. */
 static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
                        struct MPII_Gpudt_block **block)
 {
@@ -167,8 +169,8 @@ static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *typ
     goto fn_exit;
 }
 
-/* Sizes in steps of a quarter of a power of two, so that freed blocks fit later datatypes and at
- * most a fifth of a block is unused. */
+/* Sizes in steps of a quarter of a power of two. Freed blocks then fit later datatypes, and at most
+ * a fifth of a block is unused. */
 static size_t block_round(size_t sz)
 {
     size_t step = BLOCK_ALIGN;
@@ -187,7 +189,7 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     for (struct MPII_Gpudt_block ** at = &engine->spare_blocks; *at; at = &(*at)->next) {
         if ((*at)->sz != sz)
             continue;
-        /* Nothing reads it any more: an operation holds its datatype until it is over */
+        /* Not in use: an operation holds its datatype until it is complete */
         found = *at;
         *at = found->next;
         engine->spare_sz -= sz;
@@ -223,11 +225,12 @@ static void block_put(struct MPII_Gpudt_block *block)
     struct MPII_Gpudt_block **at;
 
     if (!is_kept && MPII_Gpudt_engine_is_alive(engine)) {
-        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx,
+                                 &entered) == MPI_SUCCESS) {
             engine->drv->cuMemFree(block->mem);
             MPII_Gpudt_ctx_leave(engine->drv, &entered);
         } else {
-            is_kept = true;     /* for a later datatype, or until MPI_Finalize tries again */
+            is_kept = true;     /* for a later datatype, or until MPI_Finalize frees it */
         }
     }
     if (is_kept) {
@@ -244,7 +247,7 @@ static void block_put(struct MPII_Gpudt_block *block)
     MPL_free(block);
 }
 
-/* A table in the making. */
+/* A table that is being made. */
 struct table {
     const struct MPII_Gpudt_serial *serial;
     int64_t unit;
@@ -285,7 +288,8 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, mem, image->sz, stream), mpi_errno);
-    /* After this the host's copy may go, both streams may read the device's, and a failure is known */
+    /* Afterwards the host's copy can be freed, both streams can read the device's, and errors are
+     * known */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
   fn_exit:

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The batch kernel's body: moves of several datatypes shared out among the blocks of one launch.
- * Each block fetches the parameters of its move from host memory and does what a block of that
+ * The body of the batch kernel: moves of several datatypes, distributed among the blocks of one
+ * launch. Each block reads the parameters of its move from host memory and does what a block of the
  * move's own kernel would do. Compiles as CUDA and as host C++.
  */
 
@@ -14,10 +14,10 @@
 #include "gpudt_move.cuh"
 #include "gpudt_walk_tree.cuh"
 
-/* What the locators of all moves need at most. */
+/* Shared memory for the locator of any move. */
 typedef gpudt_tree32<16, 0>::shared_type gpudt_batch_shared;
 
-/* Not inline: the kernel would need the registers of all of them at once. */
+/* Not inlined: the kernel would need the registers of all of them at once. */
 template <class T, int UNIT, int UNPACK>
 #ifdef __CUDACC__
 static __device__ __noinline__

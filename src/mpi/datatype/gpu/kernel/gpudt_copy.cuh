@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Units and words: the loads and stores of the kernels, and how a word is put together from units.
+ * Units and words: the loads and stores of the kernels, and the conversion between words and units.
  * Knows nothing of datatypes. Compiles as CUDA and as host C++.
  */
 
@@ -17,7 +17,7 @@
 #ifdef __CUDACC__
 #define GPUDT_FN static __device__ __forceinline__
 #define GPUDT_METHOD __device__ __forceinline__
-/* Before a loop over an array that is to be in registers: they have no index. */
+/* For loops over arrays that must be in registers, which cannot be indexed. */
 #define GPUDT_UNROLL _Pragma("unroll")
 #else
 #define GPUDT_FN static inline
@@ -26,14 +26,14 @@
 #endif
 
 #ifdef __CUDACC__
-typedef ulonglong2 gpudt_quad;  /* the compiler would split the copy of a struct of our own */
+typedef ulonglong2 gpudt_quad;  /* the compiler would split the copy of a user-defined struct */
 #else
 struct alignas(16) gpudt_quad {
     unsigned long long x, y;
 };
 #endif
 
-/* The type of so many bytes. */
+/* The type of BYTES bytes. */
 template <int BYTES> struct gpudt_bytes;
 template <> struct gpudt_bytes<1> {
     typedef uint8_t type;
@@ -51,10 +51,10 @@ template <> struct gpudt_bytes<16> {
     typedef gpudt_quad type;
 };
 
-/* Device memory is accessed by these and nothing else. Addresses are integers: a packed address may
- * stand for a stream position that lies before the buffer, where a pointer would be undefined. The
- * emulated driver, whose kernels run on other mappings than the addresses name, defines
- * GPUDT_ADDRESS(addr, bytes, alignment) before this file is read. */
+/* All accesses to device memory. Addresses are integers: a packed address may stand for a stream
+ * position before the buffer, where a pointer would be undefined. The emulated driver maps device
+ * memory at other addresses, and defines GPUDT_ADDRESS(addr, bytes, alignment) before it includes
+ * this file. */
 #ifndef GPUDT_ADDRESS
 #define GPUDT_ADDRESS(addr_, bytes_, align_) ((void *) (uintptr_t) (addr_))
 #endif
@@ -69,8 +69,8 @@ template <class T> GPUDT_FN void gpudt_store(uint64_t addr, T value)
     *(T *) GPUDT_ADDRESS(addr, sizeof(T), sizeof(T)) = value;
 }
 
-/* Whether this block is the last of nblocks to get here. Those before it have made what they have
- * moved visible to it. */
+/* Whether this block is the last of nblocks to get here. What the earlier blocks moved is visible
+ * to it. */
 GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
 {
 #ifdef __CUDA_ARCH__
@@ -88,8 +88,8 @@ GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
     return true;
 }
 
-/* The end of every kernel: what it has moved can be seen by everyone who then sees the flag. The
- * host finds this out sooner than the end of the launch. */
+/* The end of every kernel. Data that the kernel moved is visible to all who see the flag set. The
+ * host sees the flag sooner than the end of the launch. */
 GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
 {
     if (end.flag == 0)
@@ -105,8 +105,8 @@ GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
 #endif
 }
 
-/* The data's own loads and stores. A benchmark that wants the walk by itself names a file with
- * others in their place. */
+/* Loads and stores of the data. A benchmark that measures the walk alone defines GPUDT_DATA_ACCESS
+ * as a file with replacements. */
 #ifdef GPUDT_DATA_ACCESS
 #include GPUDT_DATA_ACCESS
 #else
@@ -121,13 +121,13 @@ template <class T> GPUDT_FN void gpudt_data_store(uint64_t addr, T value)
 }
 #endif
 
-/* Set bits of a word in shared memory that other threads set bits of, too. */
+/* Set bits of a word in shared memory in which other threads set bits, too. */
 GPUDT_FN void gpudt_shared_or(uint32_t *word, uint32_t bits)
 {
 #ifdef __CUDA_ARCH__
     atomicOr(word, bits);
 #else
-    *word |= bits;              /* between barriers the emulated threads run one after the other */
+    *word |= bits;              /* emulated threads run one after the other between barriers */
 #endif
 }
 
@@ -137,7 +137,7 @@ GPUDT_FN int64_t gpudt_entry(uint64_t list, int64_t i)
     return gpudt_load<int64_t>(list + 8 * (uint64_t) i);
 }
 
-/* A word of WORD bytes as its units of UNIT bytes, in memory order. */
+/* Splits a word of WORD bytes into units of UNIT bytes, in memory order. */
 template <int UNIT, int WORD> struct gpudt_split {
     enum { N = WORD / UNIT };
     typedef typename gpudt_bytes<UNIT>::type unit_type;

@@ -2,15 +2,15 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The one list of kernels, expanded by the kernels' source, the module loader and the plan. Knows
+ * The list of all kernels, expanded by the kernels' source, the module loader and the plan. Knows
  * only names.
  */
 
 #ifndef GPUDT_KERNEL_LIST_H_INCLUDED
 #define GPUDT_KERNEL_LIST_H_INCLUDED
 
-/* K_(family, unit, locator, args): the kernels gpudt_<family>_<unit>_pack and _unpack, for units of
- * so many bytes, the C++ template of the type that finds the units, and the parameter block
+/* K_(family, unit, locator, args): the kernels gpudt_<family>_<unit>_pack and _unpack for units of
+ * `unit` bytes, the C++ template of their locator, and their parameter block
  * MPII_Gpudt_args_<args>. The units of a family are in this order, 1 to 16. */
 #define MPII_GPUDT_KERNEL_UNITS(K_, family_, locator_, args_)   \
     K_(family_, 1, locator_, args_)                             \
@@ -28,11 +28,11 @@
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)     \
     MPII_GPUDT_KERNEL_UNITS(K_, tree64, gpudt_tree64, tree)
 
-/* The same for the transposing kernels, which have no locator. */
+/* The same for the transpose kernels, which have no locator. */
 #define MPII_GPUDT_KERNEL_TRANSPOSES(K_)                        \
     MPII_GPUDT_KERNEL_UNITS(K_, transpose, none, transpose)
 
-/* Those whose work the batch kernel can do as well: regular types, and any type. */
+/* Kernels whose work the batch kernel can do: those for regular types, and those for any type. */
 #define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that the
- * library carries as data, and by the host's C++ compiler for the emulated driver.
+ * The entry points of the kernels, nothing else. Compiled by nvcc to the fat binary that is
+ * embedded in the library, and by the host's C++ compiler for the emulated driver.
  */
 
 #ifndef __CUDACC__
@@ -29,10 +29,10 @@
     GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                              \
                 (gpudt_move<locator_<unit_, 1>, unit_, 1>))
 
-#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                             \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),        \
-                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                         \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),      \
+#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                         \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),    \
+                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                     \
+    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),  \
                 MPII_GPUDT_TRANSPOSE_BLOCKS)
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The body of all kernels but those that transpose: words put together from units that a locator
- * finds. One code path with the direction as a parameter. Knows nothing of how a locator finds an
+ * The body of all kernels except the transpose kernels: words composed of units that a locator
+ * finds. One code path with the direction as a parameter. Does not know how a locator finds an
  * address.
  */
 
@@ -12,9 +12,9 @@
 
 #include "gpudt_tile.cuh"
 
-/* The units that a thread stores of the words that the lanes of its warp have loaded. With steps of
- * 1 they are those of its own word; with steps of 32 they come from other lanes. All lanes of a
- * warp make this call. */
+/* The units that a thread stores, of the words that the lanes of its warp have loaded. With STEP 1
+ * they are those of its own word; with STEP 32 they come from other lanes. All lanes of a warp must
+ * make this call. */
 template <int UNIT, int WORD, int STEP> struct gpudt_deal:public gpudt_split<UNIT, WORD> {
 };
 
@@ -32,8 +32,8 @@ template <int UNIT> struct gpudt_deal<UNIT, 4, 32> {
     }
 };
 
-/* What of a tile one thread moves: word `base` + its lane and every MPII_GPUDT_THREADS words, U
- * times. CHECKED: those of them that are in the range; else all are. */
+/* The words of a tile that one thread moves: word `base` + its lane, and every MPII_GPUDT_THREADS
+ * words from there, U times. CHECKED: only those of them that are in the range. */
 template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words {
     enum { WORD = T::WORD, N = T::N, STEP = T::STEP };
     typedef typename gpudt_bytes<UNIT>::type unit_type;
@@ -44,14 +44,14 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
         return base + u * MPII_GPUDT_THREADS + (int) threadIdx.x % 32;
     }
 
-    /* First of the thread's units of a word. */
+    /* The thread's first unit of a word. */
     static GPUDT_METHOD int first(int word)
     {
         const int lane = (int) threadIdx.x % 32;
         return STEP == 1 ? word * N : (word - lane) * N + lane;
     }
 
-    /* The packed words that a thread unpacks: loaded before it is known where they go. */
+    /* Load the packed words that a thread unpacks, before their destination is known. */
     static GPUDT_METHOD void load(const struct MPII_Gpudt_span &span,
                                   const struct gpudt_tile &tile, int base, word_type *word)
     {
@@ -67,7 +67,7 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
     static GPUDT_METHOD void unpack(T &where, const struct gpudt_tile &tile, int base, int end,
                                     const word_type *word)
     {
-        /* Words of several units give enough to do one by one. */
+        /* Words of several units give enough independent work one by one. */
         enum { G = T::TOGETHER && N == 1 ? U : 1 };
 
         GPUDT_UNROLL
@@ -92,7 +92,7 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
         }
     }
 
-    /* All loads come before the first store, so that they are in flight together. */
+    /* All loads precede the first store, so that they are in flight together. */
     static GPUDT_METHOD void pack(const struct MPII_Gpudt_span &span, T &where,
                                   const struct gpudt_tile &tile, int base, int end)
     {
@@ -124,9 +124,9 @@ template <class T, int UNIT, int UNPACK, int U, int CHECKED> struct gpudt_words 
     }
 };
 
-/* Adjacent threads on adjacent words of packed memory. Tiles of full size that are all in the range
- * are done several words of a thread at a time, the others word by word: that is little code, and
- * all that small messages need. Full tiles are whole numbers of rounds. */
+/* Adjacent threads move adjacent words of packed memory. In full tiles inside the range, a thread
+ * moves several words at a time. In other tiles it moves one: this is little code, and sufficient
+ * for small messages. Full tiles are whole numbers of rounds. */
 template <class T, int UNIT, int UNPACK> struct gpudt_mover {
     enum { WORD = T::WORD, U = T::UNROLL };
     typedef gpudt_words<T, UNIT, UNPACK, U, 0> many;
@@ -135,14 +135,14 @@ template <class T, int UNIT, int UNPACK> struct gpudt_mover {
 
     const struct MPII_Gpudt_span &span;
     int warp;                   /* first thread of this warp */
-    bool is_large;              /* full tiles are whole numbers of rounds of many */
+    bool is_large;              /* full tiles are whole numbers of rounds of several words */
 
     GPUDT_METHOD gpudt_mover(const struct MPII_Gpudt_span &span_):span(span_),
         warp((int) threadIdx.x / 32 * 32), is_large(span.tile % (U * MPII_GPUDT_THREADS) == 0)
     {
     }
 
-    /* The packed words that are unpacked first. */
+    /* Load the first packed words to unpack. */
     GPUDT_METHOD void begin(const struct gpudt_tile &tile, word_type *word) const
     {
         if (is_large && tile.is_whole)
@@ -151,7 +151,7 @@ template <class T, int UNIT, int UNPACK> struct gpudt_mover {
             single::load(span, tile, warp, word);
     }
 
-    /* The words of a tile up to end, in rounds of all threads. */
+    /* Move the words of a tile up to `end`, in rounds of all threads. */
     template <class W, int STEP>
     GPUDT_METHOD void pack(T &where, const struct gpudt_tile &tile, int end) const
     {
@@ -159,7 +159,7 @@ template <class T, int UNIT, int UNPACK> struct gpudt_mover {
             W::pack(span, where, tile, base, end);
     }
 
-    /* The same; those of the first round are loaded already. */
+    /* The same, with the words of the first round already loaded. */
     template <class W, int STEP>
     GPUDT_METHOD void unpack(T &where, const struct gpudt_tile &tile, int end,
                              word_type *word) const
@@ -171,7 +171,7 @@ template <class T, int UNIT, int UNPACK> struct gpudt_mover {
         }
     }
 
-    /* All lanes of a warp take part, since they may exchange units. */
+    /* All lanes of a warp participate, since they may exchange units. */
     GPUDT_METHOD void words(T &where, const struct gpudt_tile &tile, int end, word_type *word) const
     {
         const bool is_full = is_large && tile.is_whole && end == tile.hi;
@@ -220,7 +220,7 @@ GPUDT_FN void gpudt_move_block(const typename T::args_type &args, uint32_t block
     gpudt_ends<WORD, UNPACK> (args.span, block, where);
 }
 
-/* The same as a kernel of its own. */
+/* The body of one kernel. */
 template <class T, int UNIT, int UNPACK> GPUDT_FN void gpudt_move(const typename T::args_type &args)
 {
     __shared__ typename T::shared_type shared;

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * How a range of the stream is shared out: tiles among blocks of threads, and what is left over at
- * the range's ends. Knows nothing of how an address is found. Compiles as CUDA and as host C++.
+ * The distribution of a range of the stream: tiles among blocks of threads, and the ends of the
+ * range. Does not know how an address is found. Compiles as CUDA and as host C++.
  */
 
 #ifndef GPUDT_TILE_CUH_INCLUDED
@@ -16,9 +16,9 @@ GPUDT_FN int gpudt_at_most(int64_t n, int most)
     return n < most ? (int) n : most;
 }
 
-/* The tiles of a block of threads: *begin, and every *step up to the return value. Neighbouring
- * tiles for kernels that carry something from tile to tile. Else all blocks together sweep through
- * memory, which suits its pages. */
+/* The tiles of a block of threads: *begin, and every *step up to the return value. NEIGHBOURS:
+ * adjacent tiles, for kernels that keep state from tile to tile. Otherwise all blocks together
+ * sweep through memory, for locality in its pages. */
 template <int NEIGHBOURS>
 GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, uint32_t block, int64_t *begin,
                              int *step)
@@ -34,8 +34,8 @@ GPUDT_FN int64_t gpudt_tiles(const struct MPII_Gpudt_span &span, uint32_t block,
     return span.ntiles;
 }
 
-/* The bytes of the range before the first full word and behind the last, by 2 * WORD threads of the
- * last block. `where` is a locator or anything with its point(). */
+/* Move the ends of the range, by 2 * WORD threads of the last block. `where` is a locator, or any
+ * object with point(). */
 template <int WORD, int UNPACK, class T>
 GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, uint32_t block, T &where)
 {
@@ -61,12 +61,12 @@ GPUDT_FN void gpudt_ends(const struct MPII_Gpudt_span &span, uint32_t block, T &
         gpudt_data_store<uint8_t>(packed, gpudt_data_load<uint8_t>(user));
 }
 
-/* A tile: words are counted from its line, those from lo up to hi are in the range. Empty behind
- * the last. */
+/* A tile. Its words are counted from its line; words lo to hi - 1 are in the range. Empty after the
+ * last tile. */
 struct gpudt_tile {
     int64_t pos0;               /* stream position of its word 0 */
     int lo, hi;
-    bool is_whole;              /* all words of a tile of full size */
+    bool is_whole;              /* full size, and all words are in the range */
 };
 
 template <int WORD>

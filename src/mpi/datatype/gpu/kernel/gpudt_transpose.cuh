@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The body of the transposing kernels: squares of units, through shared memory. One code path with
+ * The body of the transpose kernels: squares of units, through shared memory. One code path with
  * the direction as a parameter. Compiles as CUDA and as host C++.
  */
 
@@ -12,8 +12,8 @@
 #include "gpudt_tile.cuh"
 #include "gpudt_walk.cuh"
 
-/* Squares of the transpose kernels: IN units along the stream, TRANSPOSED units along user memory. A row has
- * gaps so that neither its units nor a column's are all in one bank of shared memory. */
+/* The edges of a square: IN units along the stream, TRANSPOSED units along user memory. A row is
+ * padded to PITCH units so that neither a row nor a column has bank conflicts in shared memory. */
 template <int UNIT> struct gpudt_edge {
     enum {
         IN = MPII_GPUDT_SQUARE_IN(UNIT), TRANSPOSED = MPII_GPUDT_SQUARE_TRANSPOSED(UNIT),
@@ -21,16 +21,19 @@ template <int UNIT> struct gpudt_edge {
     };
 };
 
-/* Where a square lies, and how much of it there is. */
+/* The position of a square, and the number of units in it. */
 struct gpudt_square {
-    uint64_t user, packed;      /* addresses of its first unit, in user memory less that of in */
-    int64_t unit;               /* the same in the stream, from pos0 on */
-    uint32_t in;                /* and in the levels below the transposed one */
-    int in_left, transposed_left;   /* units there are from it on */
+    uint64_t user, packed;      /* addresses of its first unit; that in user memory does not include
+                                 * `in` */
+    int64_t unit;               /* stream position of its first unit, from pos0 on */
+    uint32_t in;                /* offset of its first unit in the levels below the transposed
+                                 * one */
+    int in_left, transposed_left;   /* units from there to the end, at most an edge */
 };
 
 template <int UNIT>
-GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transpose &args, uint32_t tile)
+GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transpose &args,
+                                             uint32_t tile)
 {
     const uint32_t row = gpudt_div(tile, args.by_in);
     const uint32_t above = gpudt_div(row, args.by_transposed);
@@ -51,8 +54,8 @@ GPUDT_FN struct gpudt_square gpudt_square_at(const struct MPII_Gpudt_args_transp
     return square;
 }
 
-/* A thread's part in one side of a square. A warp goes along user memory on that side (USER), and
- * along the stream on the other. */
+/* A thread's part of one side of a square. A warp accesses adjacent units of user memory on the
+ * user side (USER), and adjacent units of the stream on the other. */
 template <int UNIT, int USER> struct gpudt_side {
     enum {
         IN = gpudt_edge<UNIT>::IN, TRANSPOSED = gpudt_edge<UNIT>::TRANSPOSED,
@@ -63,8 +66,8 @@ template <int UNIT, int USER> struct gpudt_side {
     typedef unit_type row_type[gpudt_edge<UNIT>::PITCH];
 };
 
-/* Where in a square a thread's k-th unit is: across the warp's way and along it, and along the
- * square's edges. */
+/* Position in a square of a thread's k-th unit: row across the warp and column along it; in and
+ * transposed along the square's edges. */
 struct gpudt_place {
     int row, column;
     int in, transposed;
@@ -82,7 +85,7 @@ template <int UNIT, int USER> GPUDT_FN struct gpudt_place gpudt_place_of(int k)
     return at;
 }
 
-/* Whether a unit is there and in the range. */
+/* Whether a unit of a square exists and is in the range. */
 GPUDT_FN bool gpudt_square_has(const struct MPII_Gpudt_args_transpose &args,
                                const struct gpudt_square &square, const struct gpudt_place &at)
 {
@@ -92,7 +95,7 @@ GPUDT_FN bool gpudt_square_has(const struct MPII_Gpudt_args_transpose &args,
         unit < args.span.nwords;
 }
 
-/* Addresses of a thread's rows in user memory. */
+/* Compute the addresses of a thread's rows in user memory. */
 template <int UNIT>
 GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_transpose &args,
                                 const struct gpudt_square &square,
@@ -109,8 +112,8 @@ GPUDT_FN void gpudt_square_rows(const struct MPII_Gpudt_args_transpose &args,
     gpudt_levels<uint32_t, side::ROWS> (args.inner, index, rows);
 }
 
-/* One side of a square: reads it into shared memory, or writes it from there. WHOLE: all of it is
- * there and in the range. */
+/* Move one side of a square to or from shared memory. WHOLE: all its units exist and are in the
+ * range. */
 template <int UNIT, int USER, int WRITE, int WHOLE>
 GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_transpose &args,
                                 const struct gpudt_square &square,
@@ -137,7 +140,7 @@ GPUDT_FN void gpudt_square_side(const struct MPII_Gpudt_args_transpose &args,
                 value[k] = gpudt_data_load<unit_type>(addr);
         }
     }
-    /* After all loads, so that they are in flight together. */
+    /* All loads precede the stores, so that they are in flight together. */
     GPUDT_UNROLL
     for (int k = 0; k < COUNT && !WRITE; k++) {
         const struct gpudt_place at = gpudt_place_of<UNIT, USER> (k);
@@ -154,10 +157,10 @@ GPUDT_FN void gpudt_square_transpose(const struct MPII_Gpudt_args_transpose &arg
     gpudt_square_side<UNIT, !UNPACK, 0, WHOLE> (args, square, shared);
     __syncthreads();            /* publishes the square */
     gpudt_square_side<UNIT, UNPACK, 1, WHOLE> (args, square, shared);
-    __syncthreads();            /* the square may be filled again */
+    __syncthreads();            /* the square may be overwritten */
 }
 
-/* A locator for the ends only. */
+/* A locator for the ends of the range only. */
 template <int UNIT> struct gpudt_transpose_point {
     const struct MPII_Gpudt_args_transpose &args;
 
@@ -175,8 +178,9 @@ template <int UNIT> struct gpudt_transpose_point {
     }
 };
 
-/* Transposition. Words are units. */
-template <int UNIT, int UNPACK> GPUDT_FN void gpudt_transpose(const struct MPII_Gpudt_args_transpose &args)
+/* The body of one kernel. Words are units. */
+template <int UNIT, int UNPACK>
+GPUDT_FN void gpudt_transpose(const struct MPII_Gpudt_args_transpose &args)
 {
     typedef gpudt_edge<UNIT> edge;
     __shared__ typename gpudt_bytes<UNIT>::type shared[edge::IN][edge::PITCH];

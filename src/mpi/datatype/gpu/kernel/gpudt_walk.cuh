@@ -2,22 +2,23 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Stream position to user address: the locators, one for each form that the plan gives a type.
- * They know nothing of packing or unpacking or of what is done at the address. Here is what they
- * share, and the one for nested strides. Compiles as CUDA and as host C++.
+ * The *locators*, which compute user addresses from stream positions. There is one for each form in
+ * which the plan passes a type. They do not know whether data is packed or unpacked, nor what is
+ * done at an address. This file has their common parts, and the locator for nested strides.
+ * Compiles as CUDA and as host C++.
  *
  * A locator for units of UNIT bytes offers to a block of threads
  *     WORD, UNROLL        bytes of a word, words that a thread has in flight
- *     STEP                units from one to the next of a thread's units of a word: 1, or 32 where
- *                         the lanes of a warp take adjacent units
- *     NEIGHBOURS          1: something is carried from one tile to the next
- *     TOGETHER            1: words should be located together, to have more look-ups in flight
+ *     STEP                distance in units between a thread's units of a word: 1, or 32 where the
+ *                         lanes of a warp have adjacent units
+ *     NEIGHBOURS          1: keeps state from one tile to the next
+ *     TOGETHER            1: locate several words at once, to have more look-ups in flight
  *     start()             once                                                      (all threads)
- *     enter(pos0, lo, hi) before words [lo, hi), counted from stream position pos0, of one tile are
- *                         located; returns how far that is possible, more than lo   (all threads)
+ *     enter(pos0, lo, hi) before words [lo, hi) of one tile, counted from stream position pos0, are
+ *                         located; returns the end of those that can be, above lo   (all threads)
  *     locate<CHECKED, U>(pos0, first, lo, hi, addr)  addresses of units first[u] + n * STEP,
- *                         counted from pos0: all those of U words; if CHECKED, anything for units
- *                         that are not in [lo, hi)
+ *                         counted from pos0, for all units of U words; if CHECKED, undefined for
+ *                         units that are not in [lo, hi)
  *     leave()             when all threads are done with these words                (all threads)
  *     point(pos)          address of any byte of the stream
  */
@@ -46,7 +47,7 @@ GPUDT_FN uint64_t gpudt_div(uint64_t p, const struct MPII_Gpudt_divisor &div)
 #endif
 }
 
-/* The same for divisors of at least 2, which are all that levels have: one instruction less. */
+/* The same for divisors of at least 2, as levels have: saves one instruction. */
 GPUDT_FN uint32_t gpudt_div_many(uint32_t p, const struct MPII_Gpudt_divisor &div)
 {
 #ifdef __CUDA_ARCH__
@@ -65,8 +66,8 @@ GPUDT_FN uint64_t gpudt_div_many(uint64_t p, const struct MPII_Gpudt_divisor &di
 #endif
 }
 
-/* addr + index * stride. With 32-bit indices the plan has made sure that strides have 32 bits, too,
- * so that this is one instruction, which the compiler does not find by itself. */
+/* addr + index * stride. If indices have 32 bits, the plan ensures that strides have, too. This is
+ * one instruction then, which the compiler does not find by itself. */
 GPUDT_FN uint64_t gpudt_advance(uint64_t addr, uint32_t index, int64_t stride)
 {
 #ifdef __CUDA_ARCH__
@@ -82,7 +83,7 @@ GPUDT_FN uint64_t gpudt_advance(uint64_t addr, uint64_t index, int64_t stride)
     return addr + index * (uint64_t) stride;
 }
 
-/* The last i in [lo, hi) whose entry in the list is at most key, where that of lo is. */
+/* The last i in [lo, hi) whose list entry is at most key. Entry lo must be at most key. */
 GPUDT_FN int64_t gpudt_search(uint64_t list, int64_t lo, int64_t hi, int64_t key)
 {
     while (hi - lo > 1) {
@@ -95,8 +96,8 @@ GPUDT_FN int64_t gpudt_search(uint64_t list, int64_t lo, int64_t hi, int64_t key
     return lo;
 }
 
-/* Add to addr the displacements of U units with these indices in level 0. Level by level for all U,
- * so that U chains of divisions are in flight. */
+/* Add to addr the displacements of U units with these indices in level 0. All U units are done
+ * level by level, so that U chains of divisions are in flight. */
 template <class I, int U>
 GPUDT_FN void gpudt_levels(const struct MPII_Gpudt_levels &levels, I(&index)[U],
                            uint64_t(&addr)[U])
@@ -132,8 +133,8 @@ GPUDT_FN void gpudt_levels(const struct MPII_Gpudt_levels &levels, I(&index)[U],
     }
 }
 
-/* Address of a repetition of a list. A list of repetitions need not begin with 0: the plan passes
- * over those before the range. */
+/* Address of a repetition of a list. The first repetition need not be number 0: the plan skips
+ * those before the range. */
 GPUDT_FN uint64_t gpudt_list_addr(const struct MPII_Gpudt_args_list &args, int64_t rep)
 {
     uint64_t index[1] = { (uint64_t) rep };
@@ -143,7 +144,7 @@ GPUDT_FN uint64_t gpudt_list_addr(const struct MPII_Gpudt_args_list &args, int64
     return addr[0];
 }
 
-/* A unit that exists: what is located need not be moved, but its lists are read. */
+/* Clamp to a unit that exists: units that are located but not moved still read their lists. */
 template <int CHECKED> GPUDT_FN int gpudt_clamp(int at, int lo, int hi)
 {
     if (CHECKED) {
@@ -153,7 +154,7 @@ template <int CHECKED> GPUDT_FN int gpudt_clamp(int at, int lo, int hi)
     return at;
 }
 
-/* What most locators have nothing to do for. */
+/* Empty functions of most locators. */
 template <class ARGS> struct gpudt_plain {
     typedef ARGS args_type;
     struct shared_type {
@@ -177,7 +178,7 @@ template <class ARGS> struct gpudt_plain {
     }
 };
 
-/* Nested strides: nothing to remember between words, and each unit is found by itself. */
+/* Nested strides: no state between words, each unit is found independently. */
 template <class I, int UNIT, int UNPACK>
 struct gpudt_box:public gpudt_plain<struct MPII_Gpudt_args_box> {
     typedef gpudt_plain<struct MPII_Gpudt_args_box> base;
@@ -190,7 +191,7 @@ struct gpudt_box:public gpudt_plain<struct MPII_Gpudt_args_box> {
     {
     }
 
-    /* The units of U words, each of which is all in one run, or in two. */
+    /* The units of U words, each of which spans at most two runs. */
     template <int CHECKED, int U>
     GPUDT_METHOD void locate_runs(I unit0, const int (&first)[U], int lo, int hi,
                                   uint64_t(&addr)[U * N]) const

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The locator for lists of entries of any length that have an index of them. See gpudt_walk.cuh.
- * Compiles as CUDA and as host C++.
+ * The locator for lists of entries of any length that have a bitmap. See gpudt_walk.cuh. Compiles
+ * as CUDA and as host C++.
  */
 
 #ifndef GPUDT_WALK_BITMAP_CUH_INCLUDED
@@ -11,8 +11,8 @@
 
 #include "gpudt_walk.cuh"
 
-/* A list with an index that tells the entry of each child: nothing to search, nothing to remember.
- * A tile is mostly in one repetition of the list, where no unit needs a division for that. */
+/* A list with a bitmap, which gives the entry of each child without a search and without state.
+ * Most tiles are in one repetition of the list, where units need no division for the repetition. */
 template <int UNIT, int UNPACK> struct gpudt_bitmap {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
@@ -24,9 +24,9 @@ template <int UNIT, int UNPACK> struct gpudt_bitmap {
     };
 
     const args_type &args;
-    int64_t rep, begin;         /* repetition that the tile begins in, and its stream position */
-    uint64_t user;              /* its address */
-    bool is_inside;             /* so is all of the tile */
+    int64_t rep, begin;         /* repetition in which the tile begins, and its stream position */
+    uint64_t user;              /* address of that repetition */
+    bool is_inside;             /* all of the tile is in that repetition */
 
     GPUDT_METHOD gpudt_bitmap(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
         user(0), is_inside(false)
@@ -61,8 +61,8 @@ template <int UNIT, int UNPACK> struct gpudt_bitmap {
         return gpudt_load<uint64_t>(args.groups + (uint64_t) child / 32 * 8);
     }
 
-    /* Add to addr the displacements of M bytes at these places in the list. Step by step for all of
-     * them, so that M chains of loads are in flight. */
+    /* Add to addr the displacements of M bytes at these positions in the list. All M are done step
+     * by step, so that M chains of loads are in flight. */
     template <int M>
     GPUDT_METHOD void look_up(const int64_t(&pos)[M], uint64_t(&addr)[M]) const
     {
@@ -84,14 +84,15 @@ template <int UNIT, int UNPACK> struct gpudt_bitmap {
                                    child[i] * args.gap);
     }
 
-    /* The addresses of a word's units from its first unit's on, which is at this place in the list.
-     * Of `begins`, bit 0 is that of the first unit's child. */
+    /* The addresses of the units of a word, starting from the position of its first unit in the
+     * list. Bit 0 of `begins` belongs to the child of the first unit. */
     GPUDT_METHOD void go_on(int64_t pos, int64_t child, int64_t entry, int64_t disp,
                             uint32_t begins, uint64_t *addr) const
     {
         const int piece = args.piece < WORD ? (int) args.piece : WORD;
         const int64_t rest = (child + 1) * args.piece - pos;
-        int left = rest < WORD ? (int) rest : WORD; /* from the word's begin to the child's end */
+        int left = rest < WORD ? (int) rest : WORD; /* from the word's beginning to the child's
+                                                     * end */
         uint64_t at = addr[0] + (uint64_t) (disp + pos + child * args.gap);
 
         addr[0] = at;
@@ -111,8 +112,8 @@ template <int UNIT, int UNPACK> struct gpudt_bitmap {
         }
     }
 
-    /* The same for U words of N adjacent units: the first is looked up, and where an entry begins
-     * with a child that follows it. */
+    /* The same for U words of N adjacent units. Only the first unit of a word is looked up,
+     * together with the entries that begin with a child after it. */
     template <int U>
     GPUDT_METHOD void look_up_words(const int64_t(&pos)[U], uint64_t(&addr)[U * N]) const
     {

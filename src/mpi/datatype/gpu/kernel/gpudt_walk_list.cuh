@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The locator for lists of entries of any length, which searches. See gpudt_walk.cuh. Compiles as
- * CUDA and as host C++.
+ * The locator for lists of entries of any length, by search. See gpudt_walk.cuh. Compiles as CUDA
+ * and as host C++.
  */
 
 #ifndef GPUDT_WALK_LIST_CUH_INCLUDED
@@ -11,10 +11,10 @@
 
 #include "gpudt_walk.cuh"
 
-/* The entries of a tile, which the block looks up once and keeps at hand, with a bit for each unit
- * of the tile that an entry begins with: a unit's entry is the number of bits up to the unit, so
- * that no thread searches. Entries are numbered through all repetitions of the list. What the next
- * window begins with is loaded while this one is in use. */
+/* A window: the entries of a tile, which the block reads once into shared memory, and a bit for
+ * each unit of the tile that is set where an entry begins. A unit's entry is the number of bits up
+ * to the unit, so that no thread searches. Entries are numbered through all repetitions of the
+ * list. The first entries of the next window are loaded while this window is in use. */
 template <int UNIT> struct gpudt_window {
     typedef struct MPII_Gpudt_args_list args_type;
     enum {
@@ -27,23 +27,25 @@ template <int UNIT> struct gpudt_window {
     /* 32 units of the tile */
     struct alignas(8) group {
         uint32_t begins;        /* bit i: an entry begins with unit i, or is the window's first */
-        int32_t before;         /* entry that is in effect before unit 0 */
+        int32_t before;         /* entry of the unit before unit 0 */
     };
     struct shared_type {
         struct group group[NGROUPS];
-        uint64_t ahead[MPII_GPUDT_WINDOW];      /* address of a unit - its offset from pos0 */
-        int32_t start[MPII_GPUDT_WINDOW];       /* offset of a piece's begin, if there are pieces */
-        int32_t filled[BATCHES];        /* entries in the window if this batch completed it, or 0 */
-        int32_t first;          /* the window's first entry that is wanted */
+        uint64_t ahead[MPII_GPUDT_WINDOW];      /* address of a unit minus its offset from pos0 */
+        int32_t start[MPII_GPUDT_WINDOW];       /* offset from pos0 of a piece, if there are pieces */
+        int32_t filled[BATCHES];        /* entries in the window if this batch completed it, else
+                                         * 0 */
+        int32_t first;          /* the window's first entry in the range */
         int64_t found;          /* result of one round of the search */
-        int64_t covered;        /* stream position up to which an incomplete window goes */
+        int64_t covered;        /* stream position at which an incomplete window ends */
     };
 
     const args_type &args;
     shared_type *shared;
-    bool is_placed;             /* rep and run0 say where the next window starts */
+    bool is_placed;             /* rep and run0 tell where the next window starts */
     int64_t rep, run0;          /* repetition, and entry in it, that the window starts with */
-    int64_t which, begin, end, disp;    /* the thread's own entry: repetition, positions, place */
+    int64_t which, begin, end, disp;    /* the thread's own entry: repetition, stream positions,
+                                         * displacement */
 
     GPUDT_METHOD gpudt_window(const args_type &args_, shared_type *shared_):args(args_),
         shared(shared_), is_placed(false), rep(0), run0(0)
@@ -55,8 +57,8 @@ template <int UNIT> struct gpudt_window {
         return gpudt_entry(args.prefix, run);
     }
 
-    /* The entry that holds `key` (in pieces), found by all threads of the block: each round cuts
-     * what is left into as many parts as there are threads. */
+    /* The entry that contains `key` (in pieces), found by all threads of the block. Each round
+     * divides the remaining entries into as many parts as there are threads. */
     GPUDT_METHOD int64_t find_run(int64_t key) const
     {
         int64_t lo = 0, hi = args.nruns, step;
@@ -69,12 +71,12 @@ template <int UNIT> struct gpudt_window {
             __syncthreads();    /* publishes found */
             lo = shared->found;
             hi = lo + step < hi ? lo + step : hi;
-            __syncthreads();    /* everyone has read found before the next round writes it */
+            __syncthreads();    /* all have read found before the next round writes it */
         } while (step > 1);
         return lo;
     }
 
-    /* Bring the number of an entry back into the list. */
+    /* Turn an entry number beyond the list into a repetition and an entry of the list. */
     GPUDT_METHOD void wrap(int64_t &rep_, int64_t &run) const
     {
         if (run >= args.nruns) {
@@ -84,7 +86,7 @@ template <int UNIT> struct gpudt_window {
         }
     }
 
-    /* Load the entry that this thread has in one batch of the window. */
+    /* Load this thread's entry of one batch of the window. */
     GPUDT_METHOD void fetch(int batch)
     {
         int64_t run = run0 + batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
@@ -95,7 +97,7 @@ template <int UNIT> struct gpudt_window {
         disp = gpudt_entry(args.displ, run);
     }
 
-    /* Enter it in the window. Stream positions lo to hi are wanted. */
+    /* Store the entry in the window. Only stream positions lo to hi are needed. */
     GPUDT_METHOD void fill(int batch, int64_t pos0, int64_t lo, int64_t hi) const
     {
         const int at = batch * MPII_GPUDT_THREADS + (int) threadIdx.x;
@@ -114,7 +116,7 @@ template <int UNIT> struct gpudt_window {
         else
             shared->first = at;
         if (args.gap != 0) {
-            /* Offsets are small if they are counted from the piece that lo is in. */
+            /* Offsets are relative to the piece that contains lo, so that they are small. */
             const int64_t skip = from < lo ?
                 (int64_t) gpudt_div((uint64_t) (lo - from), args.by_piece) : 0;
             from += skip * args.piece;
@@ -127,7 +129,7 @@ template <int UNIT> struct gpudt_window {
             shared->filled[batch] = at + 1;
     }
 
-    /* What is in effect before each group, by the threads of one warp. */
+    /* Compute `before` of each group, by the threads of one warp. */
     GPUDT_METHOD void count() const
     {
         struct group *group = &shared->group[threadIdx.x * GROUPS_PER_LANE];
@@ -146,11 +148,12 @@ template <int UNIT> struct gpudt_window {
         }
     }
 
-    /* The first window of this block: it starts with the entry that holds this position. */
+    /* Place the first window of this block: it starts with the entry that contains this
+     * position. */
     GPUDT_METHOD void find(int64_t pos)
     {
         rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
-        /* A short list is at hand as a whole. */
+        /* A short list is kept as a whole. */
         run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
             : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size), args.by_piece));
         fetch(0);
@@ -165,8 +168,8 @@ template <int UNIT> struct gpudt_window {
             shared->filled[threadIdx.x] = 0;
     }
 
-    /* The entries of stream positions pos to limit, batch by batch. Returns how many there are, or
-     * 0 if they are more than a window has. */
+    /* Load the entries of stream positions pos to limit, batch by batch. Returns their number, or 0
+     * if the window is too small for them. */
     GPUDT_METHOD int fill_all(int64_t pos0, int64_t pos, int64_t limit)
     {
         int nwindow = 0;
@@ -192,10 +195,10 @@ template <int UNIT> struct gpudt_window {
         __syncthreads();        /* publishes begins and filled */
         const int nwindow = fill_all(pos0, pos, limit);
         if (nwindow > 0) {
-            run0 += nwindow - 1;        /* the last entry may go on in the next tile */
+            run0 += nwindow - 1;        /* the last entry may continue in the next tile */
         } else {
-            /* Many short entries: as many words as are all in the window, which is at least one.
-             * The next window starts early enough for the word that is not. */
+            /* Many short entries: stop after the last word that is completely in the window, which
+             * has at least one. The next window starts early enough for the following word. */
             hi = (int) ((shared->covered - pos0) / WORD);
             run0 += MPII_GPUDT_WINDOW - N;
         }
@@ -237,7 +240,7 @@ template <int UNIT, int UNPACK> struct gpudt_list:public gpudt_window<UNIT> {
 
     GPUDT_METHOD void leave() const
     {
-        __syncthreads();        /* nobody reads the window any more */
+        __syncthreads();        /* no thread reads the window any more */
     }
 
     template <int CHECKED, int U>
@@ -253,13 +256,13 @@ template <int UNIT, int UNPACK> struct gpudt_list:public gpudt_window<UNIT> {
         }
     }
 
-    /* All units of a word are in one group: look up the first, go on from there. */
+    /* All units of a word are in one group: look up the first, and continue from there. */
     GPUDT_METHOD void locate_adjacent(int first, uint64_t *addr) const
     {
         const struct window::group group = shared->group[first / 32];
         const int bit = first % 32;
         int entry = this->entry_of(group, bit);
-        uint32_t left = 0;      /* wraps in words outside of the range, which are located too */
+        uint32_t left = 0;      /* wraps in words outside of the range, which are located, too */
         uint64_t ahead = shared->ahead[entry];
 
         if (args.gap != 0) {
@@ -299,7 +302,7 @@ template <int UNIT, int UNPACK> struct gpudt_list:public gpudt_window<UNIT> {
         }
     }
 
-    /* Without the window. */
+    /* Does not use the window. */
     GPUDT_METHOD uint64_t point(int64_t pos) const
     {
         const int64_t rep_ = (int64_t) gpudt_div((uint64_t) pos, args.by_list);

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The locators for any type at all: one that walks its tree, and one that does so once for a map of
- * a small type. See gpudt_walk.cuh. Compiles as CUDA and as host C++.
+ * The locators for any type: one that walks the tree, and one that walks it once to make a map of a
+ * small type. See gpudt_walk.cuh. Compiles as CUDA and as host C++.
  */
 
 #ifndef GPUDT_WALK_TREE_CUH_INCLUDED
@@ -11,23 +11,24 @@
 
 #include "gpudt_walk.cuh"
 
-/* The topmost list on the way to a position, and where in it the position lies. */
+/* The topmost list on the path to a position, and the entries that contain the position. */
 struct gpudt_narrow {
     int64_t base;               /* stream position at which this occurrence of the list starts */
     int64_t lo, hi;             /* entries to search */
     int32_t node;               /* -1: none */
 };
 
-/* The run around a byte. If it is one of equal runs at a stride, `more` of them follow. */
+/* The run that contains a byte. If it is one of equal runs at a stride, `more` of them follow. */
 struct gpudt_run {
-    int64_t disp;               /* displacement of the byte asked for */
-    int64_t left;               /* bytes of the run from it on */
+    int64_t disp;               /* displacement of that byte */
+    int64_t left;               /* bytes from there to the end of the run */
     int64_t more;
     int64_t size;               /* of each run */
-    int64_t stride;             /* from one run's beginning to the next's */
+    int64_t stride;             /* from the beginning of a run to the next */
 };
 
-/* Go on in child i of those at a stride, of which `beyond` is the first that is not one. */
+/* Descend into child i of children at a stride; child `beyond` is the first that does not continue
+ * the stride. */
 template <class I>
 GPUDT_FN void gpudt_descend_stride(const struct MPII_Gpudt_node &node, I i, int64_t beyond,
                                    struct gpudt_run *run, I *pos)
@@ -39,7 +40,7 @@ GPUDT_FN void gpudt_descend_stride(const struct MPII_Gpudt_node &node, I i, int6
     *pos -= i * (I) node.child_size;
 }
 
-/* The entry of node `at` that holds `key`, by search in its prefix sums. The node's occurrence
+/* The entry of node `at` that contains `key`, by search in its prefix sums. The node's occurrence
  * starts at stream position `base`. See gpudt_descend. */
 GPUDT_FN int64_t gpudt_descend_entry(const struct MPII_Gpudt_node &node, int at, uint64_t prefix,
                                      int64_t key, int64_t base, struct gpudt_narrow *list,
@@ -60,8 +61,8 @@ GPUDT_FN int64_t gpudt_descend_entry(const struct MPII_Gpudt_node &node, int at,
     return entry;
 }
 
-/* Point-based traversal of a whole tree, for one byte. `list` is where to search the topmost list
- * (in) or receives its place (out, if `report`). */
+/* Walks the whole tree from the root, for one byte. `list` limits the search in the topmost list
+ * (in), or receives the entry found there (out, if `report`). */
 template <class I>
 GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uint64_t lookaside,
                                         int root, I pos, struct gpudt_narrow *list, bool report)
@@ -83,7 +84,7 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
             at = node.child;
             continue;
         }
-        const uint64_t first = lookaside + (uint64_t) node.lookaside;   /* of its lists */
+        const uint64_t first = lookaside + (uint64_t) node.lookaside;   /* of this node's lists */
         if (node.kind == MPII_GPUDT_KIND__BLKINDEXED) {
             const I i = gpudt_div(pos, node.div);
             run.disp += gpudt_entry(first, (int64_t) i);
@@ -115,7 +116,7 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
     }
 }
 
-/* Addresses of N units from `pos` on: one descent for all runs at one stride. */
+/* Addresses of N units starting at `pos`: one descent for all runs of a stride. */
 template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t pos, uint64_t *addr)
 {
     int done = 0;
@@ -143,8 +144,8 @@ template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t 
     } while (done < N);
 }
 
-/* Any tree. Small ones are copied to shared memory; in a long topmost list each tile searches only
- * where its own bytes are. */
+/* Any tree. A small tree is copied to shared memory. In a long topmost list, each tile searches
+ * only the entries of its own bytes. */
 template <class I, int UNIT, int UNPACK> struct gpudt_tree {
     typedef struct MPII_Gpudt_args_tree args_type;
     enum {
@@ -197,7 +198,8 @@ template <class I, int UNIT, int UNPACK> struct gpudt_tree {
         return descend(pos, &list, false);
     }
 
-    /* Both ends of the tile in the same occurrence of the same list: so is all between them. */
+    /* If both ends of the tile are in the same occurrence of the same list, so is all between
+     * them. */
     GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
     {
         if (!args.narrow)
@@ -218,7 +220,7 @@ template <class I, int UNIT, int UNPACK> struct gpudt_tree {
     GPUDT_METHOD void leave() const
     {
         if (args.narrow)
-            __syncthreads();    /* everyone has read end */
+            __syncthreads();    /* all have read end */
     }
 
     template <int CHECKED, int U>
@@ -241,8 +243,8 @@ template <class I, int UNIT, int UNPACK> struct gpudt_tree {
 template <int UNIT, int UNPACK> using gpudt_tree32 = gpudt_tree<uint32_t, UNIT, UNPACK>;
 template <int UNIT, int UNPACK> using gpudt_tree64 = gpudt_tree<uint64_t, UNIT, UNPACK>;
 
-/* Many small datatypes, whatever their tree: each block expands one of them, unit by unit, into a
- * map in shared memory. */
+/* Many small datatypes, whatever their tree: each block expands one datatype, unit by unit, to a
+ * map in shared memory: the displacement of each unit. */
 template <int UNIT, int UNPACK> struct gpudt_map {
     typedef struct MPII_Gpudt_args_tree args_type;
     enum {
@@ -263,8 +265,8 @@ template <int UNIT, int UNPACK> struct gpudt_map {
     {
     }
 
-    /* Where a unit is in the map. A gap after every 32 keeps threads that go in steps of N apart in
-     * the banks of shared memory. */
+    /* The map's entry for a unit. A gap after every 32 entries avoids bank conflicts of threads
+     * that access every N-th entry. */
     GPUDT_METHOD int32_t &place(uint32_t unit) const
     {
         return shared->disp[N > 1 && STEP == 1 ? unit + unit / 32 : unit];

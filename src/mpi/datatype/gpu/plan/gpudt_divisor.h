@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Divisors in the form in which kernels divide: multiply and shift.
+ * Divisors in the form that kernels use: a multiplier and a shift.
  */
 
 #ifndef GPUDT_DIVISOR_H_INCLUDED
@@ -10,7 +10,7 @@
 
 #include "kernel/gpudt_args.h"
 
-/* The divisor d >= 1 in the form that the kernels use. */
+/* Set a divisor d >= 1. */
 void MPII_Gpudt_divisor_set(struct MPII_Gpudt_divisor *div, int64_t d);
 
 #endif /* GPUDT_DIVISOR_H_INCLUDED */

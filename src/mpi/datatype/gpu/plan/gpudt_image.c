@@ -8,9 +8,9 @@
 #include "gpudt_image.h"
 #include "gpudt_divisor.h"
 
-#define MAX_UNIT 16             /* bytes that a kernel moves at a time */
+#define MAX_UNIT 16             /* bytes that a kernel moves at a time, at most */
 
-/* What all strides and lists of equal children lead to. */
+/* The record below all strides and lists of equal children. */
 static const struct MPII_Gpudt_record *leaf_find(const struct MPII_Gpudt_serial *serial)
 {
     const struct MPII_Gpudt_record *rec = serial->records;
@@ -50,7 +50,7 @@ static enum MPII_Gpudt_index_e index_kind(const struct MPII_Gpudt_serial *serial
 
 static int64_t group_count(const struct MPII_Gpudt_record *leaf)
 {
-    return children(leaf) / 32 + 2;     /* kernels may look beyond the last child */
+    return children(leaf) / 32 + 2;     /* kernels may read beyond the last child */
 }
 
 void MPII_Gpudt_image_measure(const struct MPII_Gpudt_serial *serial,
@@ -78,13 +78,13 @@ void MPII_Gpudt_image_place(const struct MPII_Gpudt_image *image, uint64_t mem,
     at->kind = image->kind;
 }
 
-/* Let displacements count from the first child of the list instead of the first of the entry. */
+/* Make displacements relative to the first child of the list instead of the first of the entry. */
 static void displ_rebase(const struct MPII_Gpudt_record *rec, char *lookaside)
 {
     const int64_t *prefix = MPII_Gpudt_record_prefix(rec, lookaside);
     int64_t *displ = (int64_t *) MPII_Gpudt_record_displ(rec, lookaside);
 
-    /* Wraps where the sum with a child's place is in range again */
+    /* May wrap; adding the child's offset wraps back */
     for (int64_t i = 0; i < rec->count; i++)
         displ[i] = (int64_t) ((uint64_t) displ[i] - (uint64_t) prefix[i] * (uint64_t) rec->extent);
 }

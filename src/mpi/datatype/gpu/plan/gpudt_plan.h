@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * From a canonical type and a byte range to one launch: which kernel, with which parameters, how
- * many blocks. Pure functions of their parameters; must not know MPI, the driver or a stream.
+ * Plans one launch for a canonical type and a byte range: which kernel, its parameters, the number
+ * of blocks. Pure functions of their parameters; must not know MPI, the driver or a stream.
  */
 
 #ifndef GPUDT_PLAN_H_INCLUDED
@@ -11,7 +11,7 @@
 
 #include "gpudt_plan_types.h"
 
-/* Choose the cheapest strategy that applies and is allowed, and fill in what it needs.
+/* Choose the cheapest strategy that applies and is allowed, and fill in its parameters.
  *   in    (IN)   what to move
  *   plan  (OUT)  filled completely, except the members of args and copy that are not in use
  * Cannot fail: TREE applies to everything. */

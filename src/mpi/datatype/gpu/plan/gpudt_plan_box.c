@@ -2,14 +2,16 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Strategies: kernels for nested strides, and for small types by a table of their units.
+ * Strategies: kernels for nested strides (BOX), and for small types by a table of their units
+ * (TABLE).
  */
 
 #include "gpudt_strategy.h"
 #include "gpudt_cost.h"
 #include "kernel/gpudt_tuning.h"
 
-/* All levels of a box. A block longer than a unit is the innermost one. Returns their number. */
+/* Get all levels of a box. A block longer than a unit is the innermost level. Returns their
+ * number. */
 static int box_levels(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_shape_level *level)
 {
     int n = 0;
@@ -66,8 +68,8 @@ static int table_applies(const struct MPII_Gpudt_shape *s)
     return s->in->image.kind == MPII_GPUDT_INDEX__TABLE;
 }
 
-/* A box of datatypes, whatever the type is: two levels, or three where the table's units are wider
- * than those that suit this call's addresses. */
+/* A box of datatypes, whatever the type: two levels, or three if the table's units are wider than
+ * the units that suit the addresses of this call. */
 static void table_fill(const struct MPII_Gpudt_shape *from, struct MPII_Gpudt_plan *plan)
 {
     const struct MPII_Gpudt_plan_in *in = from->in;

@@ -28,7 +28,7 @@ static double copy1d_cost(const struct MPII_Gpudt_shape *s)
     return 0;
 }
 
-/* Whole rows, at a pitch that the driver takes. */
+/* Whole rows, at a pitch that the driver accepts. */
 static int copy2d_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels == 1 && s->leaf->kind == MPII_GPUDT_KIND__BLOCK && s->level[0].displ == 0 &&

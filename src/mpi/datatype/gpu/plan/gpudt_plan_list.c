@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Strategies: kernels for lists of runs, with the list's index or without.
+ * Strategies: kernels for lists of runs, with the list's index (BITMAP) or without (LIST).
  */
 
 #include "gpudt_strategy.h"
@@ -10,7 +10,7 @@
 #include "gpudt_divisor.h"
 #include "kernel/gpudt_tuning.h"
 
-/* Entries of one run, or of pieces at a stride, whose bytes are counted in 32 bits. */
+/* Entries that are runs, or pieces at a stride; bytes are counted in 32 bits. */
 static int list_applies(const struct MPII_Gpudt_shape *s)
 {
     return s->nlevels >= 0 && s->leaf->kind == MPII_GPUDT_KIND__INDEXED &&
@@ -18,7 +18,7 @@ static int list_applies(const struct MPII_Gpudt_shape *s)
         (s->leaf->extent == s->leaf->child_size || s->leaf->child_size < MPII_GPUDT_MAX_PIECE);
 }
 
-/* Words of a tile: fewer than there could be if its entries are many. */
+/* Words of a tile: fewer than the maximum if the tile would have many entries. */
 static int64_t list_tile(const struct MPII_Gpudt_shape *s, int64_t nwords)
 {
     const int word = MPII_GPUDT_WORD_LIST(s->unit);
@@ -29,7 +29,7 @@ static int64_t list_tile(const struct MPII_Gpudt_shape *s, int64_t nwords)
                                  (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
 }
 
-/* What both kinds of list kernels take: all but the tiles. */
+/* Parameters of both kinds of list kernels, except the tiles. */
 static void list_set(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_args_list *args = &plan->args.list;

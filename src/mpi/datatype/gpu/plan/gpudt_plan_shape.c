@@ -9,7 +9,8 @@
 #include "gpudt_cost.h"
 #include "type/gpudt_gcd.h"
 
-/* Levels from the top down to what is no stride and no list of equal children. */
+/* Levels from the top down to the first record that is neither a stride nor a list of equal
+ * children. */
 static void shape_levels(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_record *top)
 {
     const struct MPII_Gpudt_record *records = s->in->serial->records;
@@ -35,8 +36,8 @@ static void shape_levels(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_rec
     }
 }
 
-/* Let the stream start at the first child of the topmost stride or list that the range touches, so
- * that positions stay small however long the message is. */
+/* Let the stream start at the first child of the topmost stride or list that the range touches.
+ * Positions then stay small, however long the message is. */
 static void shape_rebase(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_record *top)
 {
     const struct MPII_Gpudt_plan_in *in = s->in;
@@ -75,7 +76,7 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
     }
 }
 
-/* Alignments. Strides are looked at one by one where they are all there is; lists are not read. */
+/* Alignments. Strides are checked one by one if there are no lists; lists are not read. */
 static void shape_align(struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_serial *serial = s->in->serial;
@@ -129,7 +130,7 @@ unsigned MPII_Gpudt_span_share(struct MPII_Gpudt_span *span, const struct MPII_G
     if (span->tiles_per_block == 0)
         span->tiles_per_block = 1;
     int64_t blocks = ceil_div(span->ntiles, span->tiles_per_block);
-    /* The last block does the ends: one that has nothing else to do, if there are many. */
+    /* The last block does the ends: a separate block if there are many. */
     if (blocks == 0 || (span->has_ends && blocks > 1 && blocks < max_blocks))
         blocks++;
     span->end.nblocks = (int32_t) blocks;
@@ -142,7 +143,7 @@ int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, 
     const int64_t all = (int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms;
     int64_t rounds = nwords / all;
 
-    /* One block, which can set a flag: two rounds of it cost less than the end of a launch */
+    /* One block, which can set a flag: its second round costs less than the end of a launch */
     if (nwords <= 2 * MPII_GPUDT_THREADS && most >= 2)
         return 2 * MPII_GPUDT_THREADS;
     rounds = min_i64(rounds, most) / unroll * unroll;

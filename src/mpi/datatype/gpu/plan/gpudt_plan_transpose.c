@@ -45,10 +45,11 @@ static int64_t transpose_below(const struct MPII_Gpudt_shape *s, int k)
     return below;
 }
 
-/* Squares that the range touches, and those before them. */
+/* Squares that the range touches, and those before it. */
 static double transpose_squares(const struct MPII_Gpudt_shape *s, int transposed)
 {
-    double squares = (double) ceil_div(transpose_below(s, transposed), MPII_GPUDT_SQUARE_IN(s->unit)) *
+    double squares =
+        (double) ceil_div(transpose_below(s, transposed), MPII_GPUDT_SQUARE_IN(s->unit)) *
         (double) ceil_div(transpose_count(s, transposed), MPII_GPUDT_SQUARE_TRANSPOSED(s->unit));
 
     for (int k = transposed + 1; k < s->nlevels; k++)
@@ -92,7 +93,8 @@ static void transpose_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_p
     plan->args_sz = sizeof(*args);
     plan->grid = MPII_Gpudt_span_share(&args->span, s,
                                        MPII_GPUDT_SQUARE_IN(s->unit) *
-                                       MPII_GPUDT_SQUARE_TRANSPOSED(s->unit), MPII_GPUDT_MAX_BLOCKS);
+                                       MPII_GPUDT_SQUARE_TRANSPOSED(s->unit),
+                                       MPII_GPUDT_MAX_BLOCKS);
 }
 
 static double transpose_cost(const struct MPII_Gpudt_shape *s)
@@ -100,7 +102,7 @@ static double transpose_cost(const struct MPII_Gpudt_shape *s)
     double bytes = transpose_squares(s, transpose_level(s)) * s->unit *
         MPII_GPUDT_SQUARE_IN(s->unit) * MPII_GPUDT_SQUARE_TRANSPOSED(s->unit);
 
-    /* To the host, lines cut by squares cost more than a box's loads. */
+    /* In stores to the host, the lines that squares cut cost more than the loads of a box. */
     if (MPII_Gpudt_host_is_used(s))
         return MPII_Gpudt_kernel_cost(s, s->unit, 1) + MPII_GPUDT_TRANSPOSE_HOST_NS;
     return MPII_GPUDT_LAUNCH_NS + bytes * MPII_GPUDT_TRANSPOSE_BYTE_NS;

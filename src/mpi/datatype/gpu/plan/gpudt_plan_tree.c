@@ -16,7 +16,7 @@ static int tree_applies(const struct MPII_Gpudt_shape *s)
     return 1;
 }
 
-/* Whether a long list is the first list on the way down. */
+/* Whether the topmost list of the type is long. */
 static int tree_narrows(const struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_record *rec = s->root;
@@ -44,7 +44,7 @@ static void tree_set(struct MPII_Gpudt_args_tree *args, const struct MPII_Gpudt_
     args->nodes = 0;
     args->pad = 0;
     if (s->root->kind == MPII_GPUDT_KIND__BLOCK) {
-        /* The root may be record 0 several times over, and then is no record of the type. */
+        /* The root may be a repetition of record 0, and then is no record of the type. */
         MPII_Gpudt_node_set(&args->node[0], serial, s->root);
         args->root = 0;
         args->nnodes = 1;
@@ -79,10 +79,10 @@ static double tree_cost(const struct MPII_Gpudt_shape *s)
         MPII_Gpudt_kernel_cost(s, MPII_Gpudt_piece_size(s), MPII_GPUDT_TREE_FACTOR);
 }
 
-/* Datatypes that fit a map, and 32 bits for positions and displacements. */
+/* Datatypes that fit a map, with positions and displacements of 32 bits. */
 static int map_applies(const struct MPII_Gpudt_shape *s)
 {
-    /* A topmost list is rebased, which the tree does not know */
+    /* The tree does not know the rebasing of a topmost list */
     return !s->in->wide && !(s->is_top && s->root->kind == MPII_GPUDT_KIND__BLKINDEXED) &&
         s->root->size / s->unit <= MPII_GPUDT_MAX_MAP && s->last <= INT32_MAX &&
         s->root_stride == (int32_t) s->root_stride &&

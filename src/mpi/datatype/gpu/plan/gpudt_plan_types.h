@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * What a plan is made from, and what it is. Must not know MPI, the driver or a stream.
+ * The input and the output of planning. Must not know MPI, the driver or a stream.
  */
 
 #ifndef GPUDT_PLAN_TYPES_H_INCLUDED
@@ -12,21 +12,21 @@
 #include "kernel/gpudt_args.h"
 #include "gpudt_image.h"
 
-/* Ways to move a range. Every one that applies gives the same bytes. */
+/* Ways to move a range. All that apply move the same bytes. */
 enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__COPY1D,        /* contiguous: the driver's copy */
     MPII_GPUDT_STRATEGY__COPY2D,        /* rows of one width at one pitch: the driver's 2-D copy */
     MPII_GPUDT_STRATEGY__TRANSPOSE,  /* a transposing box, through squares in shared memory */
     MPII_GPUDT_STRATEGY__BOX,   /* nested strides, also with lists of equal blocks */
-    MPII_GPUDT_STRATEGY__TABLE, /* a small type of any kind, by its index of all units */
-    MPII_GPUDT_STRATEGY__BITMAP,  /* short entries of any length, by the list's index */
+    MPII_GPUDT_STRATEGY__TABLE, /* a small type of any kind, by the table of its units */
+    MPII_GPUDT_STRATEGY__BITMAP,  /* short entries of any length, by the list's bitmap */
     MPII_GPUDT_STRATEGY__LIST,  /* runs of any length */
     MPII_GPUDT_STRATEGY__MAP,   /* many small datatypes, whatever their tree */
     MPII_GPUDT_STRATEGY__TREE,  /* anything */
     MPII_GPUDT_NSTRATEGIES
 };
 
-/* Where a side of the copy is, as seen from the device that runs the kernel. */
+/* The *place* of a buffer: its memory as seen from the device that runs the kernel. */
 enum MPII_Gpudt_place_e {
     MPII_GPUDT_PLACE__DEVICE,   /* its own memory */
     MPII_GPUDT_PLACE__PEER,     /* another device's */
@@ -39,20 +39,21 @@ struct MPII_Gpudt_plan_in {
                                                  * MPII_Gpudt_canon_count. NULL: record 0 */
     int64_t first, last;        /* byte range of the packed stream, 0 <= first < last <= size */
     uint64_t user;              /* the user's buffer, as the device addresses it */
-    uint64_t packed;            /* where byte `first` of the stream is or goes */
+    uint64_t packed;            /* address of byte `first` of the stream */
     enum MPII_Gpudt_place_e user_place, packed_place;
-    int unpack;                 /* 0: user to packed, 1: packed to user */
+    int unpack;                 /* 0: from user to packed, 1: from packed to user */
     int nsms;                   /* multiprocessors of the device */
-    int max_blocks;             /* thread blocks to use at most; 0: as measured to be best */
+    int max_blocks;             /* maximum number of thread blocks; 0: the measured optimum */
     struct MPII_Gpudt_image_at image;   /* the type's image on that device */
-    double switch_ns;           /* what any kernel costs more, as the GPU may be another process's */
-    int wide;                   /* 1: kernels with 64-bit indices even where 32 bits do */
-    unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other may */
+    double switch_ns;           /* added to the cost of kernels for switching the GPU's context */
+    int wide;                   /* 1: kernels with 64-bit indices even where 32 bits suffice */
+    unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other one is
+                                 * allowed */
 };
 
 #define MPII_GPUDT_ALLOW_ALL ((1u << MPII_GPUDT_NSTRATEGIES) - 1)
 
-/* A copy that the driver does. Addresses as in plan_in. */
+/* A copy by the driver. Addresses as in MPII_Gpudt_plan_in. */
 struct MPII_Gpudt_copy {
     uint64_t user, packed;
     int64_t width, rows, pitch; /* bytes of a row, rows, bytes from row to row on the user's side */
@@ -66,7 +67,7 @@ struct MPII_Gpudt_plan {
     unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */
     size_t args_sz;             /* bytes of the member of args in use */
     union {
-        struct MPII_Gpudt_span span;    /* what all begin with */
+        struct MPII_Gpudt_span span;    /* first member of all parameter blocks */
         struct MPII_Gpudt_args_box box;
         struct MPII_Gpudt_args_transpose transpose;
         struct MPII_Gpudt_args_list list;

@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * What strategies have in common. Must not know any of them.
+ * Functions that several strategies use. Must not know any strategy.
  */
 
 #include <string.h>
@@ -25,7 +25,7 @@ int MPII_Gpudt_kernel_id(int family, const struct MPII_Gpudt_shape *s)
 void MPII_Gpudt_levels_set(struct MPII_Gpudt_levels *levels,
                            const struct MPII_Gpudt_shape_level *from, int n)
 {
-    int64_t below = 0;          /* how far the level below goes, over all its children */
+    int64_t below = 0;          /* distance that all children of the level below advance */
 
     memset(&levels->top, 0, sizeof(levels->top));
     levels->nlevels = n > 0 ? n - 1 : 0;

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * A strategy is a test, a cost and a function that fills in its parameters. Private to the plan. See
- * gpudt_plan_types.h for what must not be known here.
+ * A *strategy* is a test whether it applies, a cost, and a function that fills in its parameters.
+ * Private to the plan. See gpudt_plan_types.h for what must not be known here.
  */
 
 #ifndef GPUDT_STRATEGY_H_INCLUDED
@@ -15,7 +15,7 @@
 struct MPII_Gpudt_strategy {
     const char *name;
     int (*applies) (const struct MPII_Gpudt_shape * s);
-    double (*cost) (const struct MPII_Gpudt_shape * s); /* nanoseconds; asked only if it applies */
+    double (*cost) (const struct MPII_Gpudt_shape * s); /* nanoseconds; called only if it applies */
     void (*fill) (const struct MPII_Gpudt_shape * s, struct MPII_Gpudt_plan * plan);
 };
 
@@ -32,18 +32,18 @@ extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;
 /* Whether a side is host memory. */
 int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s);
 
-/* Index of the kernel for the shape's unit, from that of its family's first. */
+/* Index of the kernel for the shape's unit, from that of the first kernel of the family. */
 int MPII_Gpudt_kernel_id(int family, const struct MPII_Gpudt_shape *s);
 
-/* Levels as the kernels take them: n of them, none or more. */
+/* Fill in levels as the kernels read them: n of them, 0 or more. */
 void MPII_Gpudt_levels_set(struct MPII_Gpudt_levels *levels,
                            const struct MPII_Gpudt_shape_level *from, int n);
 
-/* Whether the kernels can take strides as 32 bits. */
+/* Whether all strides fit in 32 bits. */
 int MPII_Gpudt_levels_are_small(const struct MPII_Gpudt_levels *levels);
 
-/* Time of a kernel that touches user memory in pieces of `piece` bytes which are each alone in
- * their sectors, and that is `factor` times slower than the memory: launch and bus included. */
+/* Time of a kernel, launch and bus included. The kernel accesses user memory in pieces of `piece`
+ * bytes, each alone in its sectors, and is `factor` times slower than the memory. */
 double MPII_Gpudt_kernel_cost(const struct MPII_Gpudt_shape *s, double piece, double factor);
 
 /* Average size of the contiguous pieces. */

@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Batches: small moves that are asked for while others are in flight on the same stream wait in a
- * queue, and go out as one launch for all of them. They would have waited in the stream anyway, each
- * with a launch of its own. With nothing in flight a move is never queued. Must not know routes.
+/* Batches: small moves that are requested while others are in flight on the same stream wait in a
+ * queue, and are launched by one kernel. They would wait in the stream anyway, each with a launch
+ * of its own. With nothing in flight a move is never queued. Must not know routes.
  *
- *   move -> queue -> open batch -- the GPU has (nearly) nothing to do --> launch -> flags
+ *   move -> queue -> open batch -- the GPU is (nearly) idle --> launch -> flags
  *
- * The parameter blocks of a batch are in pinned memory of one of a few slots, which is used again when
- * the flag of its launch is set. Each move also has a flag of its own. */
+ * The parameter blocks of a batch are in pinned memory, in one of a few *slots*. A slot is free
+ * again when the flag of its launch is set. Each move has a flag of its own, too. */
 
 #include "mpiimpl.h"
 #include "gpudt_batch.h"
@@ -47,9 +47,9 @@ cvars:
 
 struct slot {
     struct MPII_Gpudt_entry *entries;   /* pinned memory */
-    uint64_t addr;              /* the same for kernels */
-    struct MPII_Gpudt_flag flag;        /* of its launch; none: the slot is free */
-    CUfunction together, alone; /* the batch kernel; that of the first move */
+    uint64_t addr;              /* device address of entries */
+    struct MPII_Gpudt_flag flag;        /* of the batch's launch; no word: the slot is free */
+    CUfunction together, alone; /* the batch kernel; the kernel of the first move */
     int n;
     int64_t bytes;
     unsigned nblocks;
@@ -59,19 +59,19 @@ struct slot {
     struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];
 };
 
-/* What is known of one stream. */
+/* The queue of one stream. */
 struct MPII_Gpudt_queue {
     struct slot *open;          /* NULL: nothing is queued */
     struct slot slots[NSLOTS];
-    char *mem;                  /* of all slots; NULL: none */
-    bool no_mem;                /* it could not be had */
+    char *mem;                  /* memory of all slots; NULL: none */
+    bool no_mem;                /* allocation failed */
     struct MPII_Gpudt_flights flights;
 };
 
 /* Guards all queues, and the launches from them. */
 static MPL_initlock_t batch_lock = MPL_INITLOCK_INITIALIZER;
 
-/* Queues with something in them; may be read without the lock. */
+/* Number of queues with an open slot; may be read without the lock. */
 static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
@@ -84,10 +84,11 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
 
-/* A limit of blocks is one of each launch, which the plan keeps for each move. */
+/* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
 static bool may_batch(int64_t bytes)
 {
-    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 && bytes <= MPII_GPUDT_BATCH_LARGE;
+    return MPIR_CVAR_GPUDT_BATCH && MPIR_CVAR_GPUDT_MAX_BLOCKS == 0 &&
+        bytes <= MPII_GPUDT_BATCH_LARGE;
 }
 
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -138,7 +139,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
         move_add(queue->open, m, &plan);
         *added = true;
     }
-    /* A slot that was opened in vain is closed in there, too */
+    /* Also closes a slot that is empty because there was no flag */
     if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
         MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))
         queue_launch(engine, m->lane);
@@ -204,7 +205,7 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPL_initlock_unlock(&batch_lock);
 }
 
-/* For MPII_Gpudt_engine_at_end. */
+/* Callback of MPII_Gpudt_engine_at_end. */
 static void queues_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
     for (int i = 0; engine->queues && i < MPII_GPUDT_NLANES; i++)
@@ -212,7 +213,7 @@ static void queues_free(MPII_Gpudt_engine_t * engine, bool is_alive)
     MPL_free(engine->queues);
 }
 
-/* Caller holds batch_lock, as for all below. NULL: out of memory. */
+/* Caller holds batch_lock, as for all functions below. NULL: out of memory. */
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane)
 {
@@ -241,7 +242,7 @@ static bool slots_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *qu
     return !queue->no_mem;
 }
 
-/* Have a slot to fill, with a flag for its launch; false: none now. */
+/* Open a slot, with a flag for its launch; false if there is none. */
 static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue)
 {
     if (queue->open)
@@ -268,8 +269,7 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
     return false;
 }
 
-/* Plan a move by a kernel whose work the batch kernel can do; false if there is none, or if it would
- * cost much more than the best one. */
+/* Plan a move by a kernel whose work the batch kernel can do; false if no such plan is allowed. */
 static bool move_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                       struct MPII_Gpudt_plan *plan)
 {
@@ -295,13 +295,15 @@ static bool move_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_p
 #undef IS_BATCHED
 }
 
-/* Bytes of a parameter block that its kernel reads: a block of threads fetches them over the bus. */
+/* Bytes of a parameter block that its kernel reads, to save the bus: a block of threads reads them
+ * from host memory. */
 static size_t args_used(const struct MPII_Gpudt_plan *plan)
 {
     if (plan->strategy == MPII_GPUDT_STRATEGY__TREE)
         return offsetof(struct MPII_Gpudt_args_tree, node) +
             (plan->args.tree.nodes ? 0 : plan->args.tree.nnodes) * sizeof(struct MPII_Gpudt_node);
-    return offsetof(struct MPII_Gpudt_args_box, levels) + offsetof(struct MPII_Gpudt_levels, level) +
+    return offsetof(struct MPII_Gpudt_args_box, levels) +
+        offsetof(struct MPII_Gpudt_levels, level) +
         plan->args.box.levels.nlevels * sizeof(struct MPII_Gpudt_level);
 }
 
@@ -312,7 +314,7 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
 
     MPII_Gpudt_flag_ask(&plan->args.span.end, m->flag);
     entry->kernel = plan->kernel;
-    memcpy(&entry->args, &plan->args, plan->args_sz);   /* all: it may be launched alone */
+    memcpy(&entry->args, &plan->args, plan->args_sz);   /* all: a single move is launched with it */
     slot->first[slot->n] = slot->nblocks;
     slot->words[slot->n] =
         (uint16_t) ((offsetof(struct MPII_Gpudt_entry, args) + args_used(plan)) / sizeof(uint64_t));
@@ -327,7 +329,7 @@ static void move_add(struct slot *slot, const struct MPII_Gpudt_move *m,
 
 /* ---- launching ---- */
 
-/* One move alone is a launch of its own kernel. */
+/* A batch of one move is launched as the move's own kernel. */
 static int slot_launch_single(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                               struct slot *slot)
 {
@@ -366,7 +368,7 @@ static int slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane
     goto fn_exit;
 }
 
-/* Start what is queued; the engine's context is current. */
+/* Launch the queued moves; the engine's context is current. */
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
 {
     struct MPII_Gpudt_queue *queue = &engine->queues[lane];
@@ -381,7 +383,7 @@ static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
     queue_end(engine, queue, mpi_errno);
 }
 
-/* Let go of what was queued: it has been started, or has failed. */
+/* Close the open slot and release its moves, which have been started or have failed. */
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno)
 {
     struct slot *slot = queue->open;
@@ -390,7 +392,7 @@ static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
         MPII_Gpudt_flag_put(engine, &slot->flag);
     queue->open = NULL;
     for (int i = 0; i < slot->n; i++) {
-        /* After the second store the operation may be gone */
+        /* After the second store another thread may free the operation */
         slot->move[i]->mpi_errno = mpi_errno;
         MPL_atomic_release_store_int(&slot->move[i]->is_queued, 0);
     }

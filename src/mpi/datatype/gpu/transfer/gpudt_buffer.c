@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Buffers of the program that are described once for many moves: what memory they are in is asked for
- * when they are described, and what the library registered itself is not asked about at all. Must
- * not know routes, kernels or streams. */
+/* Buffers of the program that are described once for many moves. Their memory is classified when
+ * they are described. Memory that the library registered itself needs no query at all. Must not
+ * know routes, kernels or streams. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -18,15 +18,15 @@
 #include "engine/gpudt_register.h"
 
 struct MPIR_Gpudt_buffer {
-    struct MPII_Gpudt_side side;        /* all of it, from position 0; its engine is set */
+    struct MPII_Gpudt_side side;        /* the whole buffer, from position 0; its engine is set */
     int64_t size;               /* packed bytes */
     const void *gpu_addr;
-    unsigned long long id;      /* of the allocation at gpu_addr; 0: it has none, or is not known */
+    unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
 };
 
-/* The program may have freed the buffer since it was described, or have ended its context. A copy by
- * the driver would take what is not GPU memory for host memory, and a kernel's fault ends the
- * context. */
+/* Since the buffer was described, the program may have freed it or destroyed its context. The
+ * driver would take an address that is no longer GPU memory for host memory, and a fault in a
+ * kernel invalidates the context. */
 static int buffer_check(const MPIR_Gpudt_buffer * buffer)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -55,7 +55,7 @@ static int buffer_check(const MPIR_Gpudt_buffer * buffer)
     goto fn_exit;
 }
 
-/* Find out all about a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
+/* Classify a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
 static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS, set_errno;
@@ -150,8 +150,8 @@ static void part_set(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
     }
 }
 
-/* Whether a contiguous side is in memory that the library registered with an engine; if so, fill in all
- * about its memory without a call of the driver. */
+/* Whether a contiguous side is in memory that the library registered with an engine. If so, fill in
+ * the description of its memory without a driver call. */
 static bool side_is_registered(const MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
 {
     if (!MPII_Gpudt_host_find(engine, side->low, side->high, &side->shift))

@@ -49,11 +49,11 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Strategies forbidden by MPIR_CVAR_GPUDT_FORBID; FORBID_UNREAD: not looked at yet. */
+/* Mask of the strategies forbidden by MPIR_CVAR_GPUDT_FORBID; FORBID_UNREAD: not read yet. */
 #define FORBID_UNREAD (-1)
 static MPL_atomic_int_t forbidden = MPL_ATOMIC_INT_T_INITIALIZER(FORBID_UNREAD);
 
-/* The mask of a list of names; names that are unknown are passed over. */
+/* The mask of a list of names; unknown names are ignored. */
 static int names_read(const char *list)
 {
     int mask = 0;

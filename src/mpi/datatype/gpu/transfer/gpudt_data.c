@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* From what a caller says of a buffer to a side of a transfer: where its data is. Must not know what
- * memory that is. */
+/* Converts a caller's description of a buffer to a side of a transfer: the location of its data.
+ * Must not know what memory that is. */
 
 #include "mpiimpl.h"
 #include "gpudt_data.h"
@@ -29,7 +29,8 @@ void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
     }
     b->is_absolute = b->addr == MPI_BOTTOM && !b->is_contig;
 
-    /* The last datatype may be below the first. Overflow here means that no such buffer exists. */
+    /* The last datatype may be below the first. An overflow here means that no such buffer
+     * exists. */
     reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
     b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
     b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
@@ -71,7 +72,7 @@ int MPII_Gpudt_side_set(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_
     serial = &side->type->serial;
     mpi_errno = MPII_Gpudt_canon_count(serial, b->count, &side->top);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* Both come from the same constructors; a range beyond the stream would leave the buffer */
+    /* Sizes must agree, since a range beyond the stream would be outside of the buffer */
     MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
 
     if (side->top.kind == MPII_GPUDT_KIND__BLOCK) {

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Pack_external and MPI_Unpack_external of GPU memory. The CPU converts, from and to an image of
- * the user's buffer in host memory: external32 is for files and other machines, not for speed. Must
- * not know routes, kernels or streams. */
+/* MPI_Pack_external and MPI_Unpack_external of GPU memory. The CPU converts, using a copy of the
+ * user's buffer in host memory: external32 is for files and other machines, not for speed. Must not
+ * know routes, kernels or streams. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -13,7 +13,7 @@
 #include "type/gpudt_type.h"
 #include "driver/gpudt_ptr.h"
 
-/* A buffer's image in host memory: `addr` stands for the user's address. */
+/* A copy of a buffer in host memory: `addr` corresponds to the user's address. */
 struct image {
     char *mem;
     char *addr;
@@ -116,8 +116,8 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
     goto fn_exit;
 }
 
-/* Whether the CPU may not touch a buffer. Blocks at absolute addresses may be anywhere: those are
- * taken for GPU memory, which costs a copy if they are not. */
+/* Whether the CPU cannot access a buffer. Blocks at absolute addresses may be anywhere: they are
+ * treated as GPU memory, at the cost of a copy if they are not. */
 static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool * answer)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -142,7 +142,7 @@ static int is_gpu(const void *addr, MPI_Aint count, MPI_Datatype datatype, bool 
     goto fn_exit;
 }
 
-/* Whether the user's buffer and the packed one are for the GPU to move. */
+/* Whether the user's buffer and the packed one are for a GPU to move. */
 static int sides_ask(const void *user, MPI_Aint count, MPI_Datatype datatype, bool * user_is_gpu,
                      const void *packed, bool * packed_is_gpu)
 {
@@ -162,7 +162,7 @@ static int sides_ask(const void *user, MPI_Aint count, MPI_Datatype datatype, bo
     goto fn_exit;
 }
 
-/* Memory for all that a buffer spans; the caller frees image->mem. */
+/* Allocate memory for all that a buffer spans; the caller frees image->mem. */
 static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatype)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -189,7 +189,7 @@ static int image_alloc(struct image *image, MPI_Aint count, MPI_Datatype datatyp
     goto fn_exit;
 }
 
-/* Memory for packed data; the caller frees it. */
+/* Allocate memory for packed data; the caller frees it. */
 static int packed_alloc(MPI_Aint count, MPI_Datatype datatype, char **packed, MPI_Aint * size)
 {
     int mpi_errno = MPI_SUCCESS;

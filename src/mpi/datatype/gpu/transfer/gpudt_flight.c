@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* See gpudt_flight.h. Must not know what was launched. */
+/* Work in flight, see gpudt_flight.h. Must not know what was launched. */
 
 #include "mpiimpl.h"
 #include "gpudt_flight.h"
 #include "gpudt_limits.h"
 
-/* Whether the launch that a flag was for is done. A flag that is used again has greater values. */
+/* Whether the launch of a flag is complete. A flag that is used again has a greater value. */
 static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
 {
     return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
@@ -34,7 +34,7 @@ bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
 void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,
                            int64_t bytes)
 {
-    /* If there are too many, one of them is forgotten: batches then go out sooner */
+    /* If there are too many, one is overwritten: batches are then launched earlier */
     int i = f->n < MPII_GPUDT_MAX_FLIGHTS ? f->n++ : MPII_GPUDT_MAX_FLIGHTS - 1;
 
     f->flight[i].flag = *flag;

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* From a plan to work on an engine's stream: kernel launch or driver copy. Decides nothing but
- * what to do without kernels; must not know routes. */
+/* Starts a plan on an engine's stream: a kernel launch or a driver copy. The only decision made
+ * here is what to do without kernels. Must not know routes. */
 
 #include "mpiimpl.h"
 #include "gpudt_launch.h"
@@ -51,14 +51,14 @@ cvars:
 
 #define UNIT_MAX 16             /* bytes; the widest unit of the kernels */
 
-/* Contiguous memory as a datatype of one block, which may be longer than what is moved. */
+/* Contiguous memory as a datatype of one block, which may be longer than the range to move. */
 struct contig {
     struct MPII_Gpudt_record record;
     struct MPII_Gpudt_serial serial;
 };
 
-/* Contiguous user memory, whose stream begins where the widest unit may: units are as wide as the
- * distance from one side to the other allows. */
+/* Let the stream of contiguous user memory begin where the widest unit may begin. Units are as wide
+ * as the distance between the two sides allows. */
 static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
 {
     const int64_t len = in->last - in->first;
@@ -85,7 +85,7 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     in->top = &c->record;
 }
 
-/* What the plan is made from; without the datatype's image.
+/* Fill in the input of the plan, except the datatype's image.
  *   contig  (OUT)  in refers to it if the side is contiguous */
 static void in_set(const struct MPII_Gpudt_move *m, struct contig *contig,
                    struct MPII_Gpudt_plan_in *in)
@@ -116,7 +116,7 @@ static void in_set(const struct MPII_Gpudt_move *m, struct contig *contig,
         in->max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
 }
 
-/* Whether a plan can be carried out on this device; if so, in gets the addresses it needs. */
+/* Whether kernels can run on this device; if so, in gets the addresses of the image. */
 static bool kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
                               int *mpi_errno)
 {
@@ -170,7 +170,7 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
     goto fn_exit;
 }
 
-/* is_started is false afterwards if the device turns out to have no kernels after all. */
+/* is_started is false if the device has no kernels. */
 static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *plan,
                        bool * is_started)
 {
@@ -204,7 +204,7 @@ static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *
 }
 
 /* Make the plan and start it.
- *   is_started  (OUT)  false if the device turns out to have no kernels after all */
+ *   is_started  (OUT)  false if the device has no kernels */
 static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                       bool * is_started)
 {

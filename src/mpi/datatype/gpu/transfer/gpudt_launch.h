@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Moves by kernels, or by what the plan prefers. */
+/* Moves as planned: by kernels or driver copies. */
 
 #ifndef GPUDT_LAUNCH_H_INCLUDED
 #define GPUDT_LAUNCH_H_INCLUDED
 
 #include "gpudt_move.h"
 
-/* Start a move by the plan's choice, or leave it in a queue. */
+/* Start a move as planned, or queue it. */
 int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m);
 
 #endif /* GPUDT_LAUNCH_H_INCLUDED */

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What an operation holds, and how it is given back. Must not know how it is run. */
+/* The resources of an operation, and their release. Must not know how an operation runs. */
 
 #include "mpiimpl.h"
 #include "gpudt_op.h"
@@ -16,7 +16,7 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
     for (int i = 0; i < MPII_Gpudt_op_nsteps(op); i++) {
         MPII_Gpudt_engine_t *engine = op->step[i].engine;
         MPII_Gpudt_ctx_t entered;
-        /* The operation has failed already or is given up: a failure here tells nothing new */
+        /* The operation has failed or is cancelled: errors here are ignored */
         if (engine && MPII_Gpudt_engine_reenter(engine, &entered) == MPI_SUCCESS) {
             op->drv->cuStreamSynchronize(engine->streams[op->step[i].lane]);
             MPII_Gpudt_ctx_leave(op->drv, &entered);

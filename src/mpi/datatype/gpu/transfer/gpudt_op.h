@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A transfer under way. */
+/* A *transfer*: bytes moved from one side to another, in one or more *steps*. The operation of the
+ * interface is a transfer in progress. */
 
 #ifndef GPUDT_OP_H_INCLUDED
 #define GPUDT_OP_H_INCLUDED
@@ -16,7 +17,7 @@
 enum MPII_Gpudt_method_e {
     MPII_GPUDT_METHOD__KERNEL,  /* datatype <-> contiguous, by the plan's choice */
     MPII_GPUDT_METHOD__COPY,    /* contiguous -> contiguous, by the driver */
-    MPII_GPUDT_METHOD__ROWS,    /* datatype <-> contiguous, a driver's copy for each block or row */
+    MPII_GPUDT_METHOD__ROWS,    /* datatype <-> contiguous, a driver copy for each block or row */
     MPII_GPUDT_METHOD__CPU      /* by the CPU, to or from a work area */
 };
 
@@ -28,39 +29,41 @@ struct MPII_Gpudt_step {
 
 #define MPII_GPUDT_MAX_CHUNKS 8
 
-/* A part of the transfer that is under way. */
+/* A *chunk*: a part of a transfer that is in progress. */
 struct MPII_Gpudt_chunk {
     struct MPII_Gpudt_area *area;       /* NULL: the transfer is direct */
-    int64_t pos;                /* bytes of the transfer before it */
+    int64_t pos;                /* its first byte, relative to the transfer */
     int64_t len;
     int nsteps;                 /* steps started */
     CUevent event[2];           /* end of step i, from the pool of its engine; NULL: none yet */
-    struct MPII_Gpudt_flag flag[2];     /* the same by a flag, which then is what counts */
+    struct MPII_Gpudt_flag flag[2];     /* the same by a flag, which is used instead of the event if
+                                         * it has a word */
 };
 
-/* A transfer of n bytes. Direct: one step from source to destination. Else each chunk takes two,
- * by way of a work area:
+/* A transfer of n bytes. A direct transfer has one step, from source to destination. A staged
+ * transfer has two steps for each chunk, by way of a work area:
  *
  *     src ---- step[0] ----> area ---- step[1] ----> dst
  *
- * Chunks are in a ring and take turns: they start and end in order. */
+ * Chunks are in a ring: they start and complete in order. */
 struct MPIR_Gpudt_op {
     const MPII_Gpudt_driver_t *drv;
     struct MPII_Gpudt_side src, dst;
     int64_t n;
     bool is_blocking;
     enum MPII_Gpudt_lane_e lane;
-    MPII_Gpudt_engine_t *engine;        /* of the lead; work areas are from its pools */
+    MPII_Gpudt_engine_t *engine;        /* of the lead (see gpudt_route.h), which also provides the
+                                         * work areas */
     bool is_direct;
     struct MPII_Gpudt_step step[2];     /* step[1] of a direct transfer is not used */
     int64_t chunk_sz;
     int nchunks;                /* in the ring */
-    int oldest;                 /* index of the one that started first */
-    int nbusy;                  /* under way */
+    int oldest;                 /* index of the chunk that was started first */
+    int nbusy;                  /* chunks in progress */
     int64_t started;            /* bytes in chunks that were started */
-    unsigned nlooks;            /* at flags that were not set */
+    unsigned nlooks;            /* checks of flags that were not set */
     struct MPII_Gpudt_queued queued;
-    int64_t noted;              /* bytes of a copy that the queue of the lane counts as in flight */
+    int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
     struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
 };
 
@@ -70,8 +73,8 @@ static inline int MPII_Gpudt_op_nsteps(const MPIR_Gpudt_op * op)
     return op->is_direct ? 1 : 2;
 }
 
-/* Whether a step is one whose end somebody will wait for: the GPU's, and the next one is not the same
- * engine's. */
+/* Whether the CPU has to wait for the end of a step: it is the GPU's, and the next step is not the
+ * same engine's. */
 static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
 {
     const MPII_Gpudt_engine_t *engine = op->step[i].engine;
@@ -79,13 +82,13 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
     return engine && (i + 1 == MPII_Gpudt_op_nsteps(op) || op->step[i + 1].engine != engine);
 }
 
-/* Wait for all that the streams do for an operation: it may still use the buffers and work areas. */
+/* Wait for all work of an operation on the streams, which may use its buffers and work areas. */
 void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op);
 
-/* Give back all that an operation holds, of which nothing is in flight. */
+/* Release the resources of an operation that has nothing in flight. */
 void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op);
 
-/* Give back the references to datatypes. */
+/* Release the references to datatypes. */
 void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
 
 #endif /* GPUDT_OP_H_INCLUDED */

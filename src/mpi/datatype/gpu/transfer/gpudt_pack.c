@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The calls of the rest of the library: describe both sides of a transfer, see whether GPU memory
- * takes part, and set it going. Must not know routes, kernels or streams. */
+/* The entry points for the rest of the library: describe both sides of a transfer, check whether
+ * GPU memory takes part, and start the transfer. Must not know routes, kernels or streams. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -22,7 +22,7 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
                     enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled);
 
-/* Whether a GPU can take part in anything. A host program gets no further than this. */
+/* Whether a GPU can take part at all. A host program returns here. */
 static inline bool is_possible(MPIR_Gpudt_op ** op, bool * handled)
 {
     *handled = false;
@@ -109,7 +109,7 @@ void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
         MPIR_Gpudt_type_commit(datatype);
 }
 
-/* Move at most so many bytes between a buffer and packed memory. */
+/* Move at most `most` bytes between a buffer and packed memory. */
 static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint most, bool unpack,
                            MPI_Aint * actual, MPIR_Gpudt_op ** op, bool * handled)
 {
@@ -128,7 +128,7 @@ static int packed_transfer(struct MPII_Gpudt_data *typed, void *packed, MPI_Aint
     return mpi_errno;
 }
 
-/* Classify both sides, as far as needed to know whether a GPU takes part. */
+/* Classify both sides, as far as needed to decide whether a GPU takes part. */
 static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side **side,
                           bool * is_gpu)
 {
@@ -144,14 +144,14 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
     for (int i = 0; i < 2; i++) {
         if (is_near[i])
             continue;
-        /* A failure matters only if a GPU takes part, and will then be met again */
+        /* A failure matters only if a GPU takes part, and will then occur again */
         (void) MPII_Gpudt_side_set(&b[i], n, side[i]);
         mpi_errno = MPII_Gpudt_side_classify(side[i], b[i].is_absolute && side[i]->type);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (MPIR_Gpudt_ptr_is_gpu(&side[i]->ptr))
             *is_gpu = true;
     }
-    /* Memory on the heap may still be pinned, which matters if the other side is on a GPU */
+    /* Heap memory may be pinned, which matters if the other side is on a GPU */
     for (int i = 0; i < 2 && *is_gpu; i++) {
         if (is_near[i]) {
             (void) MPII_Gpudt_side_set(&b[i], n, side[i]);
@@ -166,7 +166,7 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
     goto fn_exit;
 }
 
-/* Move n bytes, or find that it is not for us to do. */
+/* Move n bytes, unless both sides are host memory. */
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
                     enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled)
 {

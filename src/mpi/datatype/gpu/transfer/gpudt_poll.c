@@ -3,16 +3,17 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Operations in flight: asked about, waited for, given up. Must not know routes, kernels or streams. */
+/* Operations in flight: test, wait, cancel. Must not know routes, kernels or streams. */
 
 #include "mpiimpl.h"
 #include "gpudt_batch.h"
 #include "gpudt_run.h"
 
-#define FLAG_LOOKS 1000         /* at a flag by calls that do not block, before the driver is asked */
+#define FLAG_LOOKS 1000         /* checks of a flag by calls that do not block, before the driver is
+                                 * asked */
 
-/* Advance an operation, or end it if its context cannot be entered any more. It is freed when done
- * or failed. */
+/* Advance an operation; an error if its context cannot be entered any more. The operation is freed
+ * when it is complete or failed. */
 static int op_progress(MPIR_Gpudt_op * op, bool * done)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -37,7 +38,7 @@ static int op_progress(MPIR_Gpudt_op * op, bool * done)
     return mpi_errno;
 }
 
-/* The flag that an operation waits for and that ends it; NULL: there is more to it. */
+/* The flag whose setting completes an operation; NULL: there is more to do. */
 static struct MPII_Gpudt_flag *flag_last(MPIR_Gpudt_op * op)
 {
     struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
@@ -48,7 +49,8 @@ static struct MPII_Gpudt_flag *flag_last(MPIR_Gpudt_op * op)
     return flag->word ? flag : NULL;
 }
 
-/* End an operation whose last flag is set: no call of the driver but for what waits in the queue. */
+/* Complete an operation whose last flag is set. Makes no driver call, except to launch queued
+ * moves. */
 static void op_end(MPIR_Gpudt_op * op)
 {
     MPII_Gpudt_engine_t *engine = op->engine;
@@ -59,7 +61,7 @@ static void op_end(MPIR_Gpudt_op * op)
     MPII_Gpudt_batch_poll(engine, lane, false);
 }
 
-/* Whether there is nothing to do but to look at a flag again: costs a load. */
+/* Whether checking a flag again is all there is to do: costs a load. */
 static bool flag_is_awaited(MPIR_Gpudt_op * op)
 {
     const struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
@@ -68,7 +70,7 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
     if (!flag->word || (op->nbusy < op->nchunks && op->started < op->n) ||
         ++op->nlooks % FLAG_LOOKS == 0)
         return false;
-    /* The flag may be set before the thread that started the batch has let go of the operation */
+    /* The flag may be set while the thread that launched the batch still uses the operation */
     if (MPL_atomic_acquire_load_int(&op->queued.is_queued)) {
         MPII_Gpudt_batch_poll(op->engine, op->lane, false);
         if (MPL_atomic_acquire_load_int(&op->queued.is_queued))

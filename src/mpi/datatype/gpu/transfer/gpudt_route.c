@@ -3,8 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Decides by which steps, and through which work area, a transfer goes. Must not know how a step is
- * carried out.
+/* Decides the steps and the work area of a transfer. Must not know how a step is carried out.
  *
  *   lead             other                     direct     staged: lead's step, area, other's step
  *   --------------   -----------------------   --------   ---------------------------------------
@@ -19,9 +18,9 @@
  *   contiguous       datatype, pageable                   copy, pinned, CPU
  *   mixed datatype   contiguous                rows
  *
- * The lead is the side whose GPU does the work; see lead_priority. "Reachable" means that its kernels
- * can access the memory. A work area that cannot be had is replaced by one of another kind, down to
- * the heap, which takes kernels out of the game. */
+ * The lead is the side whose GPU does the work; see lead_priority. "Reachable" means that its
+ * kernels can access the memory. If a work area is not available, one of another kind is used; the
+ * last resort is the heap, which rules out kernels. */
 
 #include "mpiimpl.h"
 #include "gpudt_route.h"
@@ -64,14 +63,14 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* A route under construction; indices of arrays: 0 source, 1 destination. */
+/* A route under construction. Indices of arrays: 0 source, 1 destination. */
 struct route {
     MPIR_Gpudt_op *op;
     int lead, other;            /* 0 or 1 */
     struct MPII_Gpudt_side *side[2];
-    enum MPII_Gpudt_area_e area;        /* wanted, if staged */
-    struct MPII_Gpudt_area *first;      /* one that there was already; NULL: none */
-    bool was_replaced;          /* area is not what was wanted first */
+    enum MPII_Gpudt_area_e area;        /* kind of the work area, if staged */
+    struct MPII_Gpudt_area *first;      /* the first work area, if already allocated; NULL: none */
+    bool was_replaced;          /* area is not the kind that was chosen first */
 };
 
 static bool other_reaches_area(struct route *r, MPII_Gpudt_engine_t * other_engine);
@@ -96,7 +95,7 @@ static void direct_set(struct route *r, enum MPII_Gpudt_method_e method)
     r->op->is_direct = true;
 }
 
-/* The method by which the GPU moves a side's data that it can reach. */
+/* The method by which a GPU moves the data of a side that it can access. */
 static enum MPII_Gpudt_method_e gpu_method(const struct MPII_Gpudt_side *side)
 {
     if (side->type == NULL)
@@ -104,8 +103,8 @@ static enum MPII_Gpudt_method_e gpu_method(const struct MPII_Gpudt_side *side)
     return side->is_mixed ? MPII_GPUDT_METHOD__ROWS : MPII_GPUDT_METHOD__KERNEL;
 }
 
-/* Device memory rather than managed, which can be moved from anywhere; a datatype rather than
- * contiguous data, which the driver can move; what other devices may not access. */
+/* Preferred as lead: device memory over managed memory, which any GPU can access; non-contiguous
+ * data over contiguous data, which the driver can copy; memory that other devices cannot access. */
 static int lead_priority(const struct MPII_Gpudt_side *side)
 {
     switch (side->ptr.mem) {
@@ -123,8 +122,8 @@ const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op)
     return lead_priority(&op->src) >= lead_priority(&op->dst) ? &op->src : &op->dst;
 }
 
-/* The engine of the other side's memory, NULL if that is the lead's or if it is not device memory.
- * Memory without a context of its own can be accessed from any context of its device. */
+/* The engine of the other side's memory; NULL if it is the lead's engine or the memory is not
+ * device memory. Memory without a context can be accessed from any context of its device. */
 static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_side *other,
                              MPII_Gpudt_engine_t ** other_engine)
 {
@@ -147,8 +146,8 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     goto fn_exit;
 }
 
-/* Whether contiguous data is left to a kernel: alone, the driver's copy is sooner done and costs the CPU
- * less, but one launch does for a whole batch. */
+/* Whether to move contiguous data by a kernel. A single copy by the driver completes earlier and
+ * costs the CPU less, but a batch needs one launch for all its moves. */
 static bool is_for_batch(const MPIR_Gpudt_op * op)
 {
     return !op->is_blocking && op->n <= MPII_GPUDT_BATCH_SMALL &&
@@ -157,7 +156,7 @@ static bool is_for_batch(const MPIR_Gpudt_op * op)
 }
 
 /* Choose the steps.
- *   other_engine  (IN)  of the other side's memory, if that is not the lead's */
+ *   other_engine  (IN)  engine of the other side's memory, if it is not the lead's */
 static void steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
 {
     MPIR_Gpudt_op *op = r->op;
@@ -211,7 +210,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     goto fn_exit;
 }
 
-/* At least one side has blocks in different kinds of memory: the driver copies them one by one. */
+/* A side has blocks in different kinds of memory: the driver copies blocks one by one. */
 static void route_mixed(struct route *r)
 {
     struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
@@ -228,9 +227,9 @@ static void route_mixed(struct route *r)
     r->area = MPII_GPUDT_AREA__PINNED;
 }
 
-/* Whether to pass a long datatype by GPU memory, where there is any now. Kernels of both directions at
- * once slow each other down on the bus (64 MiB each way: 38 GB/s of 51), copy engines do not (50); see
- * doc/data/both-directions-h200.txt. */
+/* Whether to stage long non-contiguous data in GPU memory, if an area is available now. Concurrent
+ * kernels of both directions slow each other down on the bus (64 MiB each way: 38 GB/s of 51), copy
+ * engines do not (50); see doc/data/both-directions-h200.txt. */
 static bool is_staged_by_choice(struct route *r)
 {
     const MPIR_Gpudt_op *op = r->op;
@@ -261,21 +260,21 @@ static void route_reachable(struct route *r)
     }
 }
 
-/* The other side is device memory of another context that kernels of the lead's cannot access, or
- * that they had better not access piece by piece. */
+/* The other side is device memory of another context, which kernels of the lead's engine cannot
+ * access, or should not access in small pieces. */
 static void route_to_other_gpu(struct route *r, MPII_Gpudt_engine_t * other_engine)
 {
     struct MPII_Gpudt_side *other = r->side[r->other];
 
     step_set(r, r->lead, gpu_method(r->side[r->lead]), r->op->engine);
     if (other->type) {
-        /* Each GPU walks its own memory */
+        /* Each GPU packs or unpacks its own memory */
         step_set(r, r->other, MPII_GPUDT_METHOD__KERNEL, other_engine);
         MPII_Gpudt_side_reach(other_engine, NULL, other);
         r->area = other_reaches_area(r, other_engine) ? MPII_GPUDT_AREA__DEVICE :
             MPII_GPUDT_AREA__PINNED;
     } else {
-        /* The driver copies from the work area wherever that is */
+        /* The driver can copy from the work area to any memory */
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY,
                  MPIR_Gpudt_ptr_is_private(&other->ptr) ? other_engine : r->op->engine);
     }
@@ -289,7 +288,7 @@ static void route_to_host(struct route *r)
     r->area = MPII_GPUDT_AREA__PINNED;
 }
 
-/* Whether the other GPU's kernels can access a work area in the lead's device memory. */
+/* Whether kernels of the other GPU can access a work area in the lead's device memory. */
 static bool other_reaches_area(struct route *r, MPII_Gpudt_engine_t * other_engine)
 {
     bool reaches = false;
@@ -303,7 +302,7 @@ static bool other_reaches_area(struct route *r, MPII_Gpudt_engine_t * other_engi
     return reaches;
 }
 
-/* Get as many work areas as the transfer can use, or as there are, but at least one. */
+/* Get as many work areas as the transfer can use, or as are available, but at least one. */
 static int areas_get(struct route *r)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -339,8 +338,8 @@ static int areas_get(struct route *r)
     goto fn_exit;
 }
 
-/* Change the route to one that does without the kind of work area that was refused: down the list
- * pinned, device, heap, or the list device, pinned, heap. */
+/* Change the route to avoid the kind of work area that was refused. The order is pinned, device,
+ * heap, or device, pinned, heap. */
 static void route_without(struct route *r, enum MPII_Gpudt_area_e refused)
 {
     MPIR_Gpudt_op *op = r->op;
@@ -352,7 +351,7 @@ static void route_without(struct route *r, enum MPII_Gpudt_area_e refused)
     if (was_first && refused == MPII_GPUDT_AREA__DEVICE) {
         r->area = MPII_GPUDT_AREA__PINNED;
     } else if (was_first && by_cpu && !r->side[r->other]->type) {
-        /* The driver copies between pageable and device memory too */
+        /* The driver also copies between pageable and device memory */
         r->area = MPII_GPUDT_AREA__DEVICE;
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY, op->engine);
     } else {

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Moves data between a datatype and contiguous memory by the driver's copies, for where no kernel
- * can: no image for the device, no memory for a work area, blocks in different kinds of memory.
- * Slow with many blocks, but in need of nothing. Must not know routes. */
+/* Moves data between a datatype and contiguous memory by driver copies. Used where no kernel can:
+ * no image for the device, no memory for a work area, blocks in different kinds of memory. Slow
+ * with many blocks, but has no requirements. Must not know routes. */
 
 #include "mpiimpl.h"
 #include "gpudt_rowcopy.h"
@@ -14,20 +14,21 @@
 #include "type/gpudt_rows.h"
 #include "engine/gpudt_contexts.h"
 
-#define MAX_PITCH 0x7fffffff    /* bytes; no driver's limit for 2-D copies is lower */
-#define MANY_BLOCKS 256         /* from here on one large copy is faster than copies of blocks */
-#define MAX_WASTE 8             /* times the data that a large copy may bring along */
+#define MAX_PITCH 0x7fffffff    /* bytes; the least limit of any driver for 2-D copies */
+#define MANY_BLOCKS 256         /* from here on one large copy is faster than a copy for each
+                                 * block */
+#define MAX_WASTE 8             /* bytes of a large copy, at most, as a multiple of the data */
 
 struct row_copies {
     MPII_Gpudt_engine_t *engine;
     enum MPII_Gpudt_lane_e lane;
     char *user;
-    char *contig;               /* where the next block is */
+    char *contig;               /* address of the next block in contiguous memory */
     bool unpack;
     bool is_mixed;
 };
 
-/* What one large copy would have to bring. */
+/* The extent of one large copy. */
 struct footprint {
     int64_t low, high;          /* bytes from the user's buffer */
     int64_t nblocks;
@@ -84,7 +85,8 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
         .Height = n
     };
 
-    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]), mpi_errno);
+    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]),
+                     mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:
@@ -93,7 +95,7 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
     goto fn_exit;
 }
 
-/* Copy in a context of the GPU that an address belongs to, and wait. */
+/* Copy in a context of the GPU that owns an address, and wait. */
 static int block_copy_by_owner(const struct row_copies *c, const MPIR_Gpudt_ptr_t * owner, char *to,
                                const char *from, int64_t size)
 {
@@ -102,7 +104,7 @@ static int block_copy_by_owner(const struct row_copies *c, const MPIR_Gpudt_ptr_
     MPII_Gpudt_engine_t *other;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
-    /* What the copies before this one wrote may be what it reads */
+    /* This copy may read what earlier ones write */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(c->engine->streams[c->lane]), mpi_errno);
     mpi_errno = MPII_Gpudt_engine_enter(drv, owner->device, owner->ctx, &other, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -130,7 +132,7 @@ static int block_copy(const struct row_copies *c, char *to, const char *from, in
     if (likely(res == CUDA_SUCCESS))
         return MPI_SUCCESS;
 
-    /* Only the refusal tells that another device's memory cannot be accessed */
+    /* Only the driver's refusal tells that another device's memory is not accessible */
     for (int i = 0; i < 2 && res == CUDA_ERROR_INVALID_VALUE; i++) {
         if (MPIR_Gpudt_query_ptr(ends[i], &ptr) == MPI_SUCCESS && MPIR_Gpudt_ptr_is_private(&ptr) &&
             ptr.device != engine->device)
@@ -145,7 +147,7 @@ static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t s
     struct row_copies *c = arg;
     char *user = c->user + displ;
 
-    /* A 2-D copy must stay in one allocation, which mixed blocks that look regular do not */
+    /* A 2-D copy must stay in one allocation, but mixed blocks at equal distances may not */
     if (n > 1 && stride >= size && stride <= MAX_PITCH && !c->is_mixed) {
         mpi_errno = rows_copy_2d(c, user, size, n, stride);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -177,8 +179,8 @@ static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_
     return MPI_SUCCESS;
 }
 
-/* Bring everything from the first to the last byte to the host with one copy and pack there.
- *   is_done  (OUT)  false: not worth it, or memory between the blocks is not the program's */
+/* Copy everything from the first to the last byte to the host, and pack there.
+ *   is_done  (OUT)  false: not worthwhile, or memory between the blocks is not the program's */
 static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -213,7 +215,7 @@ static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, len,
                                         stream), mpi_errno);
-    /* The copy reads what is freed below */
+    /* The copy must complete before its source is freed */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
     MPII_GPUDT_COUNT(copies, 2);
     *is_done = true;

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Runs routed transfers, chunk by chunk: has their steps started, and waits for the GPU or asks it. Must
- * not know how a route is chosen. */
+/* Runs routed transfers, chunk by chunk: starts their steps, and waits for the GPU or tests for
+ * completion. Must not know how a route is chosen. */
 
 #include "mpiimpl.h"
 #include "gpudt_run.h"
@@ -12,7 +12,7 @@
 #include "gpudt_error.h"
 #include "gpudt_step.h"
 
-#define FLAG_SECONDS 30e-6      /* of looking at a flag by a call that blocks */
+#define FLAG_SECONDS 30e-6      /* time for which a blocking call spins on a flag */
 
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
@@ -68,8 +68,8 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
 
 /* ---- one chunk ---- */
 
-/* Start as many of a chunk's steps as can be without waiting.
- *   ended  (OUT)  true: all are done; false: the GPU works on the last one started */
+/* Start the steps of a chunk that can be started without waiting.
+ *   ended  (OUT)  true: all are complete; false: the last one started is in flight on the GPU */
 static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -97,8 +97,8 @@ static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * 
     goto fn_exit;
 }
 
-/* Have an operation's move started that waits in a queue, unless it has just got there.
- *   is_started  (OUT)  whether the GPU knows of it */
+/* Launch an operation's queued move, unless a non-blocking call has just queued it.
+ *   is_started  (OUT)  whether the move has left the queue */
 static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
 {
     if (MPL_atomic_acquire_load_int(&op->queued.is_queued)) {
@@ -109,7 +109,7 @@ static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
     return *is_started ? op->queued.mpi_errno : MPI_SUCCESS;
 }
 
-/* Wait for the last step started, which is the GPU's, or only ask if the call may not block. */
+/* Wait for the last step started, which is a GPU's, or only test if the call must not block. */
 static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -146,7 +146,8 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     } else if (chunk->event[i]) {
         MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
     } else {
-        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]), mpi_errno);
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]),
+                         mpi_errno);
     }
 
   fn_exit:
@@ -173,7 +174,7 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
     return false;
 }
 
-/* Wait for a flag, or, now and then, see whether a kernel that has not set it has failed. */
+/* Wait for a flag. Now and then check whether its kernel has failed. */
 static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready)
 {
@@ -182,7 +183,7 @@ static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
 
     *ready = false;
     if (op->is_blocking) {
-        /* Longer waits are the driver's, which may give the processor away */
+        /* Longer waits are left to the driver, which may yield the processor */
         if (!MPII_Gpudt_flag_spin(flag))
             MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(stream), mpi_errno);
         *ready = true;

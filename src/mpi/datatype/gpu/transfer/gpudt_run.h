@@ -10,11 +10,11 @@
 
 #include "gpudt_op.h"
 
-/* Run a routed transfer: start what can be started; for a blocking one also wait
- * for all of it. The operation is finished, its resources given back, if *done or on failure. */
+/* Advance a routed transfer: start what can be started, and if it is blocking wait for all of it.
+ * If *done or on failure, the operation's resources are released. */
 int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done);
 
-/* Look at a flag for as long as short kernels take. Returns whether it is set. */
+/* Spin on a flag for the duration of a short kernel. Returns whether it is set. */
 bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag);
 
 #endif /* GPUDT_RUN_H_INCLUDED */

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Finds out what memory a side of a transfer is in and whether a device can access it. Must not
+/* Finds out in what memory a side of a transfer is, and whether a device can access it. Must not
  * know routes. */
 
 #include "mpiimpl.h"
@@ -11,15 +11,15 @@
 #include "gpudt_error.h"
 #include "engine/gpudt_memops.h"
 
-#define PAGE_SHIFT 12           /* memory does not change its kind within a page of 4 KiB */
-#define MANY_CHILDREN 64        /* a regular stride of more children is one buffer */
+#define PAGE_SHIFT 12           /* the kind of memory is the same within a page of 4 KiB */
+#define MANY_CHILDREN 64        /* more children than this at a regular stride are in one buffer */
 
 /* A walk over the starts of a datatype's blocks. */
 struct places {
     struct MPII_Gpudt_side *side;
     uintptr_t last_page;
-    uintptr_t low, high;        /* allocation on a GPU that the last page is in; both 0: not known */
-    bool any;                   /* at least one address was looked at */
+    uintptr_t low, high;        /* GPU allocation that contains the last page; both 0: not known */
+    bool any;                   /* at least one address was queried */
 };
 
 static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
@@ -37,8 +37,8 @@ static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-/* Note how far the allocation goes that a block was found in: the others in it need no query. Memory of
- * pools and mapped ranges may change its kind within what the driver names as its range. */
+/* Note the bounds of the allocation that contains a block: other blocks in it need no query. Not so
+ * in pools and mapped ranges: the kind of memory may change within the driver's range. */
 static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
     CUpointer_attribute attributes[] = {
@@ -57,14 +57,15 @@ static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_
     }
 }
 
-/* Take the memory of one more block into the side's answer. */
+/* Add the memory of one more block to the side's ptr and is_mixed. */
 static int place_add(struct places *p, const char *addr)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_ptr_t ptr, *all = &p->side->ptr;
     uintptr_t page = (uintptr_t) addr >> PAGE_SHIFT;
 
-    if (p->any && (page == p->last_page || ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
+    if (p->any && (page == p->last_page ||
+                   ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
         goto fn_exit;
     mpi_errno = place_query(addr, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -80,7 +81,7 @@ static int place_add(struct places *p, const char *addr)
         if (!MPIR_Gpudt_ptr_is_gpu(all))
             *all = ptr;
     } else if (ptr.mem == MPIR_GPUDT_MEM__HOST) {
-        *all = ptr;             /* what the GPU cannot reach in part, the CPU moves whole */
+        *all = ptr;             /* if the GPU cannot access a part, the CPU moves all */
     }
 
   fn_exit:
@@ -89,7 +90,7 @@ static int place_add(struct places *p, const char *addr)
     goto fn_exit;
 }
 
-/* Add the blocks below a record that may be in memory of their own. */
+/* Add the blocks below a record that may be in separate memory. */
 static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, const char *addr)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -104,7 +105,7 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
             mpi_errno = place_add(p, addr);
             goto fn_exit;
         case MPII_GPUDT_KIND__VECTOR:
-            /* Separate buffers may happen to lie at equal distances */
+            /* Few children at equal distances may be separate buffers */
             if (rec->count > MANY_CHILDREN)
                 step = rec->count - 1;
             break;
@@ -145,8 +146,8 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
     return mpi_errno;
 }
 
-/* Whether pinned memory is mapped from low to high: a program may register parts of an array. Drivers
- * that cannot say how far a registration goes are only asked about both ends. */
+/* Whether pinned memory is mapped from low to high: a program may register parts of an array. If
+ * the driver does not tell the size of a registration, only both ends are checked. */
 static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Sets transfers going. Must not know where they come from. */
+/* Starts transfers. Must not know their callers. */
 
 #include "mpiimpl.h"
 #include "gpudt_start.h"
@@ -14,8 +14,8 @@
 #include "driver/gpudt_range.h"
 #include "engine/gpudt_contexts.h"
 
-/* Enter the lead's context, decide the route, and start. On failure nothing is in flight and the
- * operation holds nothing. */
+/* Enter the lead's context, choose the route, and start. On failure nothing is in flight and the
+ * operation holds no resources. */
 static int op_begin(MPIR_Gpudt_op * op, bool * done)
 {
     int mpi_errno = MPI_SUCCESS;

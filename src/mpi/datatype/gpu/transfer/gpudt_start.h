@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Sets transfers going. */
+/* Starts transfers. */
 
 #ifndef GPUDT_START_H_INCLUDED
 #define GPUDT_START_H_INCLUDED

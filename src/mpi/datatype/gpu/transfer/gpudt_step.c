@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Starts the steps of a transfer: kernels, copies by the driver, copies by the CPU. Must not know how a
+/* Starts the steps of a transfer: kernels, driver copies, copies by the CPU. Must not know how a
  * route is chosen, nor who waits for a step. */
 
 #include "mpiimpl.h"
@@ -17,7 +17,7 @@
 #include "gpudt_vars.h"
 #include "type/gpudt_rows.h"
 
-/* By the CPU, between a side and the work area. */
+/* Copy by the CPU between a side and the work area. */
 static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
                     bool unpack)
 {
@@ -33,7 +33,7 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
     return MPI_SUCCESS;
 }
 
-/* From source to destination, at least one of which is contiguous. */
+/* From source to destination, one of which is contiguous. */
 static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
                        struct MPII_Gpudt_flag *flag)
 {
@@ -131,7 +131,7 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, i
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_step *next = &op->step[i + 1];
 
-    /* A stream keeps two steps in order by itself */
+    /* Steps on one stream are in order already */
     if (next->engine != op->step[i].engine || next->lane == op->step[i].lane)
         goto fn_exit;
     mpi_errno = step_record(op, chunk, i);
@@ -145,7 +145,7 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, i
     goto fn_exit;
 }
 
-/* Let small moves know that they would wait for step i, unless it is in a queue itself. */
+/* Note step i as work in flight for which small moves would wait, unless it is queued itself. */
 static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
                       const struct MPII_Gpudt_flag *flag)
 {

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Kernels and copies on a stream of an engine. Must not know what they are for. */
+/* Kernel launches and copies on a stream of an engine. Must not know what they are for. */
 
 #include "mpiimpl.h"
 #include "gpudt_stream.h"
@@ -29,8 +29,8 @@ int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
     goto fn_exit;
 }
 
-/* The driver has multiprocessors copy small data from the host, which means a change of context where
- * processes share a GPU, but not so data in rows. */
+/* The driver copies small contiguous data from the host by multiprocessors, which needs a context
+ * switch where processes share a GPU. It does not do so for rows. */
 static CUresult rows_copy(MPII_Gpudt_engine_t * engine, CUstream stream, char *to, const char *from,
                           int64_t n, int rows)
 {

@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Work on a stream of an engine, whose context is current. */
+/* Kernel launches and copies on a stream of an engine, whose context is current. */
 
 #ifndef GPUDT_STREAM_H_INCLUDED
 #define GPUDT_STREAM_H_INCLUDED
 
 #include "engine/gpudt_engine.h"
 
-/* Start a kernel in the current context.
+/* Launch a kernel in the current context.
  *   args  (IN)  its parameter block */
 int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                              CUfunction function, unsigned grid, const void *args);

@@ -6,8 +6,9 @@
 /* Appends raw records and their lists, and remembers which datatypes have a record. Must not know
  * constructors.
  *
- * A datatype's tree is read once, parents first, into two arrays that grow: records and lookaside. An
- * array for long lists is grown to exactly what the list needs, and its entries are then written once. */
+ * A datatype's tree is read once, parents first, into two growing arrays: records and lookaside.
+ * For a long list, the lookaside is grown to the exact size needed, and its entries are written
+ * once. */
 
 #include "mpiimpl.h"
 #include "gpudt_builder.h"
@@ -39,8 +40,8 @@ void MPII_Gpudt_builder_finalize(struct MPII_Gpudt_builder *b)
         MPL_free(b->memo);
 }
 
-/* Make room for `need` more items in a heap array, NULL at first. Grows by half of what is there,
- * to the exact need if that is more. */
+/* Make space for `need` more items in a heap array, initially NULL. The array grows by half of its
+ * size, or to the exact need if that is more. */
 static int array_grow(void **array, int64_t used, int64_t * room, int64_t need, int64_t item_sz)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -114,7 +115,8 @@ int MPII_Gpudt_raw_new_lists(struct MPII_Gpudt_raw *raw, int64_t n, int64_t * lo
     goto fn_exit;
 }
 
-/* Fibonacci hashing: handles differ in their low bits, a product spreads them over the high ones. */
+/* Fibonacci hashing: handles differ in their low bits; the product spreads them over the high
+ * bits. */
 static inline int memo_slot(const struct MPII_Gpudt_builder *b, MPI_Datatype datatype)
 {
     uint32_t hash = (uint32_t) datatype * 2654435769u;

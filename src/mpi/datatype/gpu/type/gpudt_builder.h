@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Raw records that grow while a datatype is serialized. Must not know constructors or canonical
- * records. */
+/* Raw records that are being built while a datatype is serialized. Must not know constructors or
+ * canonical records. */
 
 #ifndef GPUDT_BUILDER_H_INCLUDED
 #define GPUDT_BUILDER_H_INCLUDED
@@ -12,8 +12,8 @@
 #include "mpiimpl.h"
 #include "gpudt_raw.h"
 
-/* Constructors one inside the other before serialization gives up. A bound for the stack, far
- * beyond the 16 levels that the CPU engine can pack. */
+/* Levels of nested constructors that serialization accepts. Bounds the stack; far beyond the 16
+ * levels that the CPU engine can pack. */
 #define MPII_GPUDT_MAX_NESTING 256
 
 /* Slots of the table below that need no heap allocation; a power of two. */
@@ -28,9 +28,9 @@ struct MPII_Gpudt_builder;
 typedef int (*MPII_Gpudt_type_fn) (struct MPII_Gpudt_builder * b, MPI_Datatype datatype,
                                    int *record);
 
-/* One serialization under way. The table remembers the record of every datatype met, so that a
- * struct of a thousand members of one type, or structs of structs, take no more records than there
- * are different datatypes. */
+/* The state of one serialization. The table remembers the record of every datatype met: a struct of
+ * a thousand members of one type, or a struct of structs, takes only as many records as there are
+ * different datatypes. */
 struct MPII_Gpudt_builder {
     struct MPII_Gpudt_raw *raw;
     MPII_Gpudt_type_fn type_fn;
@@ -41,22 +41,21 @@ struct MPII_Gpudt_builder {
     struct MPII_Gpudt_memo_slot inline_memo[MPII_GPUDT_MEMO_INLINE];
 };
 
-/* Begin with empty raw records.
- *   type_fn  (IN)  serializes a datatype inside the one under way; calls itself by way of the
- *                  constructors */
+/* Start with empty raw records.
+ *   type_fn  (IN)  serializes a nested datatype; called recursively by the constructors */
 void MPII_Gpudt_builder_init(struct MPII_Gpudt_builder *b, struct MPII_Gpudt_raw *raw,
                              MPII_Gpudt_type_fn type_fn);
 
-/* Append a record, cleared but for its kind. Pointers to records are void afterwards.
+/* Append a record, zeroed except for its kind. Invalidates pointers to records.
  *   record  (OUT)  its index */
 int MPII_Gpudt_raw_new_record(struct MPII_Gpudt_raw *raw, int kind, int *record);
 
-/* Append room for lists. Pointers into the lookaside area are void afterwards.
- *   n           (IN)   entries of 8 bytes, not cleared
+/* Append space for lists. Invalidates pointers into the lookaside.
+ *   n           (IN)   entries of 8 bytes, not zeroed
  *   lookaside   (OUT)  its byte offset */
 int MPII_Gpudt_raw_new_lists(struct MPII_Gpudt_raw *raw, int64_t n, int64_t * lookaside);
 
-/* Append a BLOCK of so many bytes. */
+/* Append a BLOCK of `size` bytes. */
 int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, int64_t size, int *record);
 
 /* The record of a datatype met before, or -1. */
@@ -65,10 +64,10 @@ int MPII_Gpudt_memo_find(const struct MPII_Gpudt_builder *b, MPI_Datatype dataty
 /* Remember the record of a datatype. */
 int MPII_Gpudt_memo_add(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int record);
 
-/* Give back what init and memo_add have allocated, but not the raw records. */
+/* Free what init and memo_add allocated. The raw records stay. */
 void MPII_Gpudt_builder_finalize(struct MPII_Gpudt_builder *b);
 
-/* Serialize a datatype inside the one under way.
+/* Serialize a nested datatype.
  *   record  (OUT)  index of its record, new or met before */
 static inline int MPII_Gpudt_raw_type(struct MPII_Gpudt_builder *b, MPI_Datatype datatype,
                                       int *record)
@@ -76,7 +75,7 @@ static inline int MPII_Gpudt_raw_type(struct MPII_Gpudt_builder *b, MPI_Datatype
     return b->type_fn(b, datatype, record);
 }
 
-/* Set the child of a record, the sizes that follow from it, and nothing else.
+/* Set the child of a record, and the sizes that follow from it.
  *   nchildren  (IN)  children in the whole node */
 int MPII_Gpudt_raw_set_child(struct MPII_Gpudt_raw *raw, int record, int child, int64_t nchildren);
 
@@ -87,7 +86,8 @@ int MPII_Gpudt_raw_add_child(struct MPII_Gpudt_builder *b, int record, MPI_Datat
 /* Primitives in the node of a record. */
 int64_t MPII_Gpudt_raw_elements(const struct MPII_Gpudt_raw_record *rec);
 
-static inline struct MPII_Gpudt_raw_record *MPII_Gpudt_raw_at(struct MPII_Gpudt_raw *raw, int record)
+static inline struct MPII_Gpudt_raw_record *MPII_Gpudt_raw_at(struct MPII_Gpudt_raw *raw,
+                                                              int record)
 {
     return &raw->records[record];
 }

@@ -9,11 +9,11 @@
  * Raw records are visited children first. Each becomes a tree: a canonical node and the
  * displacement of its first packed byte. A node is made by one of four functions, and each applies
  * the rules below until none fits. No rule changes the order of the packed stream: each replaces
- * one way of writing a sequence of (displacement, length) pieces by another way of writing it.
+ * one description of a sequence of (displacement, length) pairs by another.
  *
  *   Anywhere
- *     hoist               a node starts at displacement 0, its parent or the type keeps the rest
- *     drop nothing        parts without bytes go: empty types, zero counts, zero-length blocks
+ *     hoist               a node starts at displacement 0; its parent or the type keeps the offset
+ *     drop empty          parts without bytes are dropped: empty types, zero counts and lengths
  *     share               equal nodes are one node
  *   Strides                                                        gpudt_canon_stride.c
  *     drop one            a count of 1 is no level
@@ -24,8 +24,8 @@
  *     join                entries that continue each other are one entry
  *     single              one entry is a stride
  *     equal blocks        entries of one length are a BLKINDEXED of blocks; entries of few
- *                         lengths also, if cut in blocks of their common divisor they are no longer
- *                         a list than before (no search at run time then)
+ *                         lengths are too, if cutting them into blocks of their common divisor
+ *                         does not make the list longer (saves the search at run time)
  *     common divisor      otherwise runs are counted in their greatest common divisor
  *     constant stride     a list of equally spaced blocks is a stride
  *     tiles               a list that repeats a stride of m blocks is a list, m times shorter
@@ -33,11 +33,12 @@
  *     single              one member is that member
  *     one kind            members that repeat one node with one stride are a list
  *     small members       members of few pieces in all are a list of runs
- *     splice              members of a member that is a struct are members
+ *     splice              members of a nested struct become members of the outer one
  *     join blocks         members that are touching BLOCKs are one BLOCK
  *
- * So any composition of strides that visits the same bytes in the same order ends as the same
- * records: from the fastest level outwards, the count of a level is how long its stride holds. */
+ * As a result, all compositions of strides that visit the same bytes in the same order give the
+ * same records: from the fastest level outwards, the count of a level is how long its stride
+ * holds. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon.h"
@@ -64,7 +65,7 @@ int MPII_Gpudt_canon(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_serial *seria
         c.trees = MPL_malloc(raw->nrecords * sizeof(*c.trees), MPL_MEM_DATATYPE);
         MPII_GPUDT_ERR_NOMEM(c.trees == NULL, mpi_errno, "canonical records");
     }
-    /* the node of a record that was not visited; -1 is an empty tree */
+    /* the node of a record not visited yet; -1 is an empty tree */
     for (int i = 0; i < raw->nrecords; i++)
         c.trees[i].node = -2;
 
@@ -239,7 +240,7 @@ static int raw_apply(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_raw_r
     }
 }
 
-/* The tree of a raw record, made when it is first met. */
+/* The tree of a raw record, made at its first visit. */
 static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -266,7 +267,8 @@ static int raw_canon(struct MPII_Gpudt_canon_s *c, int raw_record, struct MPII_G
     goto fn_exit;
 }
 
-/* `count` times the root, as a stride. The type is not empty, and not one block without a gap. */
+/* `count` copies of the root, as a stride. The type is not empty, and not one block without a
+ * gap. */
 static void root_repeat(const struct MPII_Gpudt_serial *serial, int64_t count,
                         struct MPII_Gpudt_record *rec)
 {
@@ -307,7 +309,7 @@ int MPII_Gpudt_canon_count(const struct MPII_Gpudt_serial *serial, int64_t count
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(count - 1, serial->extent, &reach),
                                 mpi_errno);
         if (root->kind == MPII_GPUDT_KIND__BLOCK && root->size == serial->extent)
-            /* one block, and its common divisor is its own size now or before */
+            /* one block; its common divisor is its own size, before or after folding */
             rec.elements = rec.size / serial->block_gcd;
         else
             root_repeat(serial, count, &rec);

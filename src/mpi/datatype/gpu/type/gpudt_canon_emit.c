@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Writes the nodes of a canonicalization out as records. Knows no rules. */
+/* Writes the nodes of a canonicalization as records. Knows no rules. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_emit.h"
@@ -20,7 +20,7 @@ struct emit_sums {
     int64_t block_gcd;
 };
 
-/* Give records to a node and to all below it, in pre-order, and add up their needs. */
+/* Assign records to a node and all nodes below it, in pre-order, and add up the space they need. */
 static void emit_number(struct MPII_Gpudt_canon_s *c, int id, struct emit_sums *sums)
 {
     struct MPII_Gpudt_node_s *node = &c->nodes[id];
@@ -51,7 +51,7 @@ static void list_move(int64_t * to, const int64_t * from, int64_t n)
         memmove(to, from, n * sizeof(int64_t));
 }
 
-/* Write the record of a node, and its lists unless they are in their place already. */
+/* Write the record of a node, and its lists unless they are in place already. */
 static void emit_node(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_node_s *node,
                       int64_t block_gcd, struct MPII_Gpudt_serial *serial)
 {
@@ -91,9 +91,9 @@ static void emit_node(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpud
     }
 }
 
-/* Take the heap block of the only list for the lookaside area, instead of copying it: lists of
- * millions of entries are what costs time and memory. Leaves serial->lookaside NULL if the only
- * list cannot be used so. */
+/* Use the heap block of the only list as the lookaside, instead of copying it: lists of millions of
+ * entries dominate time and memory. Leaves serial->lookaside NULL if the only list cannot be used
+ * this way. */
 static void emit_take_list(struct MPII_Gpudt_canon_s *c, const struct emit_sums *sums,
                            struct MPII_Gpudt_serial *serial)
 {
@@ -103,7 +103,7 @@ static void emit_take_list(struct MPII_Gpudt_canon_s *c, const struct emit_sums 
 
     if (sums->nlists != 1 || node->members)
         return;
-    /* to the front first, for the block may be moved when it is cut to size */
+    /* move the list to the front first, since shrinking the block may move it */
     if (node->prefix) {
         list_move(front, node->prefix, node->count + 1);
         front += node->count + 1;

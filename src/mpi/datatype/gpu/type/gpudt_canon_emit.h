@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* From nodes to records. */
+/* Writes nodes as records. */
 
 #ifndef GPUDT_CANON_EMIT_H_INCLUDED
 #define GPUDT_CANON_EMIT_H_INCLUDED
 
 #include "gpudt_canon_node.h"
 
-/* Write records and lookaside of everything below a tree.
- * Takes lists over from the raw lookaside area if that saves copying them. */
+/* Write the records and the lookaside of all nodes below a tree. Takes over lists from the raw
+ * lookaside where that avoids a copy. */
 int MPII_Gpudt_canon_emit(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_tree root,
                           struct MPII_Gpudt_serial *serial);
 

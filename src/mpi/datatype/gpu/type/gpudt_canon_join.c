@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Joins the entries of lists that continue each other, in one pass. Knows no nodes. */
+/* Joins list entries that continue each other, in one pass. Knows no nodes. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_join.h"

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Lists, and the rule that entries that continue each other are one. */
+/* Lists, and the rule that joins entries that continue each other. */
 
 #ifndef GPUDT_CANON_JOIN_H_INCLUDED
 #define GPUDT_CANON_JOIN_H_INCLUDED
@@ -21,17 +21,18 @@ struct MPII_Gpudt_list {
     void *owned;                /* heap block that holds the arrays, or NULL */
 };
 
-/* What is known of a list after its entries have been joined. */
+/* Properties of a list after its entries have been joined. */
 struct MPII_Gpudt_list_shape {
     int64_t total;              /* children in all entries */
     int64_t divisor;            /* greatest common divisor of the lengths */
 };
 
-/* Drop empty entries, and join those that continue each other. Lengths vary: list->prefix is not NULL. */
+/* Drop empty entries, and join those that continue each other. Lengths vary: list->prefix is not
+ * NULL. */
 int MPII_Gpudt_list_join(struct MPII_Gpudt_list *list, struct MPII_Gpudt_list_shape *shape);
 
-/* The same where all have one length, which is kept if joining would not make the list smaller; otherwise the
- * list gets new arrays and lengths of its own. list->n is not 0. */
+/* The same for a list whose entries have one length. The list is kept as it is if joining would not
+ * make it smaller; otherwise it gets new arrays, and lengths per entry. list->n is not 0. */
 int MPII_Gpudt_list_join_equal(struct MPII_Gpudt_list *list, struct MPII_Gpudt_list_shape *shape);
 
 #endif /* GPUDT_CANON_JOIN_H_INCLUDED */

@@ -3,13 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Canonicalizes lists: the rules of gpudt_canon.c for entries at arbitrary displacements. Knows
- * nothing of where a list came from.
+/* Canonicalizes lists: the rules of gpudt_canon.c for entries at arbitrary displacements. Does not
+ * know where a list came from.
  *
- * A list may have tens of millions of entries, so that a pass costs more than all the rest: each
- * rule stops at the first entry that speaks against it, entries are dropped, joined and measured in
- * one pass (gpudt_canon_join.c), and arrays are rewritten in place. Only joining blocks of one length, or cutting entries
- * in equal blocks, makes a new array; the result is never larger than 16 bytes an entry. */
+ * A list may have tens of millions of entries, so that one pass over it costs more than all the
+ * rest. Each rule therefore stops at the first entry to which it does not apply; entries are
+ * dropped, joined and measured in one pass (gpudt_canon_join.c); arrays are rewritten in place.
+ * Only joining blocks of one length, or cutting entries into equal blocks, allocates a new array.
+ * The result never takes more than 16 bytes an entry. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_list.h"
@@ -30,7 +31,7 @@ static bool list_all_single(const struct MPII_Gpudt_list *list)
 
 /* Rule: a list over a VECTOR is a list of longer entries over the VECTOR's child, if an entry
  * continues the VECTOR's stride or has one child only. Entries then join with neighbours, and equal
- * lists become equal whatever part of a stride the constructors gave to the child. */
+ * lists become equal no matter which part of a stride the constructors put in the child. */
 static void list_open_child(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list)
 {
     const struct MPII_Gpudt_node_s *child = &c->nodes[list->child];
@@ -57,8 +58,8 @@ static void list_open_child(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpud
     list->child = child->child;
 }
 
-/* Rule: entries are cut in blocks of their common divisor if the displacements of all blocks need
- * no more room than the entries did. Then the list is one of equal blocks. */
+/* Rule: entries are cut into blocks of their common divisor if the displacements of all blocks take
+ * no more space than the entries did. The list is then one of equal blocks. */
 static int list_cut_equal(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
                           const struct MPII_Gpudt_list_shape *shape, struct MPII_Gpudt_tree *block)
 {
@@ -170,7 +171,7 @@ static int list_count_in_divisor(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt
     goto fn_exit;
 }
 
-/* Rule: a node starts at 0. Take displ[0] off all displacements and see how far they reach.
+/* Rule: a node starts at 0. Subtract displ[0] from all displacements and find their range.
  *   reach_lo  (OUT)  least and greatest displacement of any child, relative to the first
  *   reach_hi  (OUT) */
 static int list_hoist(struct MPII_Gpudt_list *list, int64_t * reach_lo, int64_t * reach_hi,
@@ -212,7 +213,7 @@ static int list_hoist(struct MPII_Gpudt_list *list, int64_t * reach_lo, int64_t 
     goto fn_exit;
 }
 
-/* Make the node of a list that no rule could make anything else of. */
+/* Make the node of a list that no rule turns into another kind. */
 static int list_make(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
                      struct MPII_Gpudt_tree *tree)
 {

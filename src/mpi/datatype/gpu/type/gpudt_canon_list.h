@@ -11,7 +11,7 @@
 #include "gpudt_canon_join.h"
 #include "gpudt_canon_node.h"
 
-/* Make a tree of a list; its arrays are used up, also on failure. */
+/* Make a tree of a list. Its arrays are consumed, also on failure. */
 int MPII_Gpudt_canon_list(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_list *list,
                           struct MPII_Gpudt_tree *tree);
 

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Keeps the nodes of a canonicalization, each once. Knows no rules: what a node should be is decided
- * before it comes here. */
+/* Stores the nodes of a canonicalization, each once. Knows no rules: callers decide what a node
+ * should be. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_node.h"
@@ -46,7 +46,8 @@ static uint64_t hash_mix(uint64_t hash, int64_t value)
     return hash ^ (hash >> 29);
 }
 
-/* Of a list only the ends are used: lists may be long, and seldom differ in between only. */
+/* Hashes only the ends of a list: lists may be long, and those that differ only in between are
+ * rare. */
 static uint64_t node_hash(const struct MPII_Gpudt_node_s *node)
 {
     uint64_t hash = hash_mix(node->kind, node->child);
@@ -115,7 +116,7 @@ static int nodes_grow(struct MPII_Gpudt_canon_s *c)
     goto fn_exit;
 }
 
-/* Fill in what follows from the children: depth and pieces. */
+/* Fill in the fields that follow from the children: depth and pieces. */
 static void node_derive(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_node_s *draft)
 {
     const struct MPII_Gpudt_node_s *child = draft->child >= 0 ? &c->nodes[draft->child] : NULL;

@@ -12,8 +12,8 @@
 #include "gpudt_raw.h"
 #include "gpudt_record.h"
 
-/* A canonical node before it becomes a record. Nodes never change once made, and no two are alike:
- * making one that exists gives the one that exists. A node begins at displacement 0. */
+/* A canonical node before it becomes a record. Nodes are immutable and unique: making one that
+ * exists returns the existing one. A node begins at displacement 0. */
 struct MPII_Gpudt_node_s {
     int kind;                   /* enum MPII_Gpudt_kind_e */
     int child;                  /* -1 in BLOCK and STRUCT */
@@ -25,30 +25,30 @@ struct MPII_Gpudt_node_s {
     int64_t *displ;
     int32_t *members;           /* node indices */
     void *owned;                /* heap block that holds the lists, NULL: the raw lookaside area */
-    /* what follows depends on the fields above */
+    /* derived from the fields above */
     int64_t lo;                 /* first and one past the last byte touched, lo <= 0 < hi */
     int64_t hi;
     int64_t nblocks;            /* contiguous pieces */
-    uint64_t bits;              /* all displacements, strides and extents of the node or'ed */
+    uint64_t bits;              /* all displacements, strides and extents of the node, ORed */
     int depth;
     int record;                 /* index of the record made of it, -1: none */
-    int64_t lookaside_off;      /* of that record's lists */
+    int64_t lookaside_off;      /* of this record's lists */
     int next;                   /* node with the same hash, -1: none */
 };
 
-/* What is packed by a raw record: a node, moved. */
+/* What a raw record packs: a node and its displacement. */
 struct MPII_Gpudt_tree {
-    int node;                   /* -1: nothing */
+    int node;                   /* -1: empty */
     int64_t displ;
 };
 
 #define MPII_GPUDT_CANON_INLINE  24     /* nodes that need no heap allocation */
-#define MPII_GPUDT_CANON_BUCKETS 16     /* of the table of nodes; a power of two */
+#define MPII_GPUDT_CANON_BUCKETS 16     /* buckets of the table of nodes; a power of two */
 
-/* One canonicalization under way. */
+/* The state of one canonicalization. */
 struct MPII_Gpudt_canon_s {
     struct MPII_Gpudt_raw *raw;
-    struct MPII_Gpudt_tree *trees;      /* of each raw record, once it was visited */
+    struct MPII_Gpudt_tree *trees;      /* of each raw record, once visited */
     struct MPII_Gpudt_node_s *nodes;
     int nnodes;
     int max_nodes;
@@ -59,7 +59,7 @@ struct MPII_Gpudt_canon_s {
     int inline_buckets[MPII_GPUDT_CANON_BUCKETS];
 };
 
-/* Trees and nodes of raw records; finalize does not give back raw. */
+/* Allocate and free the trees and nodes for raw records. finalize does not free raw. */
 void MPII_Gpudt_canon_init(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_raw *raw);
 void MPII_Gpudt_canon_finalize(struct MPII_Gpudt_canon_s *c);
 

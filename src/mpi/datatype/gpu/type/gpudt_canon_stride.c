@@ -51,7 +51,7 @@ int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t
 
     child = &c->nodes[tree->node];
     if (vector_fold_block(child, stride)) {
-        /* the serializer has checked the product */
+        /* the serializer has checked this product for overflow */
         mpi_errno = MPII_Gpudt_canon_block(c, count * child->size, &tree->node);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;

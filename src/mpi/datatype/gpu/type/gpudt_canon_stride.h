@@ -10,9 +10,9 @@
 
 #include "gpudt_canon_node.h"
 
-/* A node of so many contiguous bytes. */
+/* Make a node of `size` contiguous bytes. */
 int MPII_Gpudt_canon_block(struct MPII_Gpudt_canon_s *c, int64_t size, int *node);
-/* Put `count` times what the tree holds, stride apart, in its place. */
+/* Replace the tree by `count` copies of it, `stride` bytes apart. */
 int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride,
                             struct MPII_Gpudt_tree *tree);
 

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Canonicalizes structs: the rules of gpudt_canon.c for members of different kinds. Knows nothing of
+/* Canonicalizes structs: the rules of gpudt_canon.c for members of different kinds. Does not know
  * how the members were made.
  *
- * Some rules replace members by more and smaller ones. They apply as long as there are at most
- * STRUCT_GROWTH for each member that the constructor was given, so that a struct always takes
- * memory in proportion to its members. */
+ * Some rules replace members by a larger number of smaller ones. They apply as long as there are at
+ * most STRUCT_GROWTH for each member that the constructor was given, so that the memory of a struct
+ * stays proportional to its members. */
 
 #include "mpiimpl.h"
 #include "gpudt_canon_struct.h"
@@ -45,7 +45,7 @@ int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_memb
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-    /* the sum is at most the packed size */
+    /* cannot overflow: the sum is at most the packed size */
     for (int64_t i = 0; i < all->n; i++)
         npieces += c->nodes[all->member[i].node].nblocks;
     if (npieces <= STRUCT_GROWTH * all->n) {
@@ -84,7 +84,8 @@ static bool members_one_kind(const struct MPII_Gpudt_canon_s *c,
         return true;
     }
 
-    /* two members that differ decide: one is a VECTOR over the other, or both are over the same */
+    /* two members that differ decide: one is a VECTOR over the other, or both have the same
+     * child */
     other = &c->nodes[all->member[i].node];
     if (other->kind == MPII_GPUDT_KIND__VECTOR && other->child == first) {
         *child = first;
@@ -208,7 +209,7 @@ static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt
     goto fn_exit;
 }
 
-/* Rule: members of a member that is a struct are members. */
+/* Rule: members of a nested struct become members of the outer one. */
 static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -234,7 +235,7 @@ static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_
         }
         for (int64_t j = 0; j < node->count; j++) {
             spliced[m].node = node->members[j];
-            /* both parts lie within the bounds of the struct, which are checked later */
+            /* no overflow: both are within the bounds of the struct, which are checked later */
             if (__builtin_add_overflow(all->member[i].displ, node->displ[j], &spliced[m].displ)) {
                 MPL_free(spliced);
                 MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_TYPE, "**gpudt_overflow");

@@ -16,8 +16,8 @@ struct MPII_Gpudt_members {
     struct MPII_Gpudt_tree *member;
 };
 
-/* Make a tree of members, which are not empty; there is one at least.
- *   all  (IN/OUT)  changed; the caller frees the array */
+/* Make a tree of at least one member, none of them empty.
+ *   all  (IN/OUT)  modified; the caller frees the array */
 int MPII_Gpudt_canon_struct(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all,
                             struct MPII_Gpudt_tree *tree);
 

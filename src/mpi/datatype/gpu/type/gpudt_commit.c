@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Owns the state that the engine keeps with a datatype: built at commit or, if that is quick, at the
- * first use; freed with the datatype or, if that comes later, with the last operation that uses it.
- * Knows nothing of what the launch side keeps in it.
+/* Owns the state that the engine keeps with a datatype. The state is built at commit, or at the
+ * first use if building it is quick. It is freed with the datatype or with the last operation that
+ * uses it, whichever comes later. Does not know what the engine keeps in it for each device.
  *
  * The datatype object holds one reference through its slot. A slot is set once, from NULL, by an
- * atomic exchange: threads that build the same state at the same time agree on the first one, and
- * none waits for another. Who uses a datatype keeps the object alive, so that a slot cannot be
- * cleared under a reader. */
+ * atomic compare and swap: threads that build the same state concurrently all use the first one
+ * stored, and none blocks. Users of a datatype keep its object alive, so that a slot cannot be
+ * cleared while it is read. */
 
 #include "mpiimpl.h"
 #include "dataloop_internal.h"
@@ -44,12 +44,13 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Bytes of a dataloop up to which commit leaves the state to the first use, where a microsecond or two
- * are little beside the launch. Most types are made, committed and used a few times, or on the host
- * only: building their state takes several times what a commit does. */
+/* Maximum size of a dataloop whose type gets its state at the first use instead of at commit. The
+ * microsecond or two to build the state is small beside a launch. Most types are made, committed
+ * and used a few times, or only on the host, and building their state takes several times as long
+ * as the rest of the commit. */
 #define QUICK_LOOP_SZ 2048
 
-/* Entries of a list that a dump shows. */
+/* Entries of a list that a dump prints. */
 #define DUMP_MAX_LIST 16
 
 static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
@@ -131,7 +132,7 @@ void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
         MPII_Gpudt_type_release(found);
 }
 
-/* Serialize, canonicalize and wrap up. The state has one reference, for the caller. */
+/* Serialize and canonicalize. The state has one reference, for the caller. */
 static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -170,7 +171,7 @@ static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
     goto fn_exit;
 }
 
-/* A dump that cannot be made is no reason to fail. */
+/* A dump that fails is not an error of the caller. */
 static void text_print(const char *title, MPI_Datatype datatype, int rc, char *text)
 {
     if (rc == MPI_SUCCESS)

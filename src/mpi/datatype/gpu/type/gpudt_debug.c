@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Writes the records of a type as text, for bug reports and tests. Only reads; knows nothing of how
+/* Writes the records of a type as text, for bug reports and tests. Read only; does not know how
  * records are made or used. */
 
 #include "mpiimpl.h"
@@ -14,7 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Text that grows. Once an allocation has failed nothing more is added. */
+/* Growing text. After a failed allocation nothing more is added. */
 struct text {
     char *buf;
     size_t used;                /* without the terminating zero */

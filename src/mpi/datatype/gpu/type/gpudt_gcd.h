@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Greatest common divisor. Must not know anything else: the plan uses it, too. */
+/* Greatest common divisor. Must not know anything else: the plan includes it, too. */
 
 #ifndef GPUDT_GCD_H_INCLUDED
 #define GPUDT_GCD_H_INCLUDED
 
 #include <stdint.h>
 
-/* Of the absolute values; 0 stands for "none yet". */
+/* Of the absolute values. 0 stands for "no value yet". */
 static inline int64_t MPII_Gpudt_gcd(int64_t a, int64_t b)
 {
     while (b != 0) {

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-/* Records stand in pre-order: a parent before its first child. Lists are in the lookaside area, in
- * the order drawn, one after the other (n = count):
+/* Records are in pre-order: a parent precedes its first child. Lists are in the lookaside, one
+ * after the other in the order shown (n = count):
  *
  *   BLOCK       `size` contiguous bytes: a predefined type
  *   CONTIG      count children, extent apart
@@ -23,12 +23,11 @@
  *                                                           child[n] as int32_t, padded to 8 bytes
  *   SUBARRAY    count dimensions, slowest first:            sizes[n]  subsizes[n]  starts[n]
  *
- * prefix counts children (INDEXED) or packed bytes (STRUCT) before an entry. A prefix difference
- * of a STRUCT divided by the child's size is the member's block length. All displacements,
- * strides and extents are signed bytes. A resized or duplicated type has no record: what it changes
- * is the extent that the parent uses. A distributed array is its VECTORs, one a dimension. A child
- * met before (same datatype) is named by index and not repeated.
- */
+ * prefix counts the children (INDEXED) or packed bytes (STRUCT) before an entry. The difference of
+ * two neighbours in a STRUCT's prefix, divided by the child's size, is the member's block length.
+ * All displacements, strides and extents are signed, in bytes. A resized or duplicated type has no
+ * record: it only changes the extent that the parent uses. A distributed array is one VECTOR for
+ * each dimension. A child met before (same datatype) is referred to by index and not repeated. */
 enum MPII_Gpudt_raw_kind_e {
     MPII_GPUDT_RAW_KIND__BLOCK,
     MPII_GPUDT_RAW_KIND__CONTIG,
@@ -52,16 +51,16 @@ struct MPII_Gpudt_raw_record {
     int64_t lookaside;          /* byte offset of the lists */
 };
 
-/* The most nodes that fit without a heap allocation: regular types stay below it. */
+/* Records that need no heap allocation: enough for regular types. */
 #define MPII_GPUDT_RAW_INLINE 24
 
 struct MPII_Gpudt_raw {
     struct MPII_Gpudt_raw_record *records;      /* record 0 is the root */
     int nrecords;
-    int max_records;            /* room in records */
+    int max_records;            /* capacity of records */
     char *lookaside;            /* one heap block, NULL if no record has lists */
     int64_t lookaside_sz;       /* bytes in use, a multiple of 8 */
-    int64_t max_lookaside_sz;   /* room in lookaside */
+    int64_t max_lookaside_sz;   /* capacity of lookaside */
     int64_t extent;             /* of the datatype */
     struct MPII_Gpudt_raw_record inline_records[MPII_GPUDT_RAW_INLINE];
 };

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Canonical records and their lookaside lists: how a datatype looks to the plan, the dump and the
- * kernels. Read by host C and by CUDA C++, so it must not know MPI, MPICH or CUDA.
+ * Canonical records and their lookaside lists: the form in which the plan, the dump and the kernels
+ * read a datatype. Included by host C and by CUDA C++, so it must not know MPI, MPICH or CUDA.
  */
 
 #ifndef GPUDT_RECORD_H_INCLUDED
@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A datatype is a tree of fixed-length records in one array, and one area of int64_t lists beside
- * it, the lookaside. A record names its child by index; a list is named by its byte offset.
+/* A datatype is a tree of fixed-length records in one array. Beside it is one area of int64_t
+ * lists, the lookaside. A record refers to its child by index, and to its lists by byte offset.
  *
  *   records        lookaside
  *   +-----------+
@@ -30,15 +30,19 @@
  *   STRUCT      `count` members; member i is the tree at record child[i], placed at displ[i];
  *               prefix counts packed bytes
  *
- * The packed stream is the children in index order, one after the other, so that a position p in
- * a node's stream selects child p / child_size (VECTOR, BLKINDEXED, INDEXED) or the member whose
- * prefix range holds p (STRUCT). All displacements, strides and extents are signed bytes.
+ * The packed stream (or stream) is the children in index order, one after the other. Position p in
+ * a node's stream therefore selects child p / child_size (VECTOR, BLKINDEXED, INDEXED) or the
+ * member whose prefix range contains p (STRUCT). All displacements, strides and extents are signed,
+ * in bytes.
+ *
+ * A *run* is an INDEXED entry that is contiguous. A *piece* is a contiguous range of bytes of any
+ * kind.
  *
  * What canonical records guarantee, and a reader may rely on:
- *   - Every tree starts at 0: its first packed byte lies at displacement 0 and displ[0] is 0 in
- *     every list. What a constructor adds as a whole is in base_displ of the type.
+ *   - Every tree starts at 0: its first packed byte is at displacement 0, and displ[0] is 0 in
+ *     every list. An offset of the whole type is in its base_displ.
  *   - No empty parts: unless the whole type is empty (then it is one BLOCK of size 0), every size
- *     and child_size is positive, every count is at least 2 and every prefix rises strictly.
+ *     and child_size is positive, every count is at least 2 and every prefix increases strictly.
  *   - A VECTOR over a BLOCK leaves a gap or overlaps (stride != child_size); a VECTOR over a VECTOR
  *     is not one stride (stride != child.count * child.stride).
  *   - The entries of an INDEXED differ in length and hold more than two children on average: a list
@@ -46,13 +50,12 @@
  *     and extent == child_size, each entry is one contiguous run, no run touches the next one in
  *     stream order, and the BLOCK's size is the greatest common divisor of the lengths.
  *   - Neighbouring members of a STRUCT that are BLOCKs do not touch.
- *   - A record that is reached in two ways is stored once, so the tree is really an acyclic graph;
- *     `child` is the next index except for a STRUCT (see child[]) and for a child met before.
- *   - Fields that a kind does not use are 0, `child` is -1 in BLOCK and STRUCT: equal layouts can be
+ *   - A record that is reached in two ways is stored once: the tree is in fact an acyclic graph.
+ *     `child` is the next index except in a STRUCT (see child[]) and for a child met before.
+ *   - Fields that a kind does not use are 0, `child` is -1 in BLOCK and STRUCT: layouts can be
  *     compared with memcmp.
- * The tree may be deeper than the datatype was nested: one vector with a block length above 1 over
- * a padded type is two VECTORs.
- */
+ * The tree may be deeper than the nesting of the datatype: a vector with a block length above 1
+ * over a padded type is two VECTORs. */
 
 enum MPII_Gpudt_kind_e {
     MPII_GPUDT_KIND__BLOCK = 0,
@@ -70,15 +73,16 @@ struct MPII_Gpudt_record {
     int64_t extent;             /* INDEXED: bytes from one child of an entry to the next */
     int64_t child_size;         /* packed bytes of one child; 0 in BLOCK and STRUCT */
     int64_t size;               /* packed bytes of the whole node */
-    int64_t elements;           /* primitives in one child (BLOCK, STRUCT: in the node); the primitive
-                                 * is block_gcd bytes wide, whatever MPI types the leaves were */
-    int64_t lookaside;          /* byte offset of the lists, a multiple of 8; 0 where there are none */
+    int64_t elements;           /* primitives in one child (BLOCK, STRUCT: in the node), each
+                                 * counted as block_gcd bytes, whatever the MPI types of the
+                                 * leaves */
+    int64_t lookaside;          /* byte offset of the lists, a multiple of 8; 0 if there are none */
 };
 
-/* A datatype, serialized. The host owns both arrays; see gpudt_image.h for what a device gets. */
+/* A serialized datatype. The host owns both arrays; a device gets an image, see gpudt_image.h. */
 struct MPII_Gpudt_serial {
     int nrecords;
-    int depth;                  /* records on the longest way from the root to a BLOCK */
+    int depth;                  /* records on the longest path from the root to a BLOCK */
     struct MPII_Gpudt_record *records;  /* record 0 is the root */
     char *lookaside;            /* NULL if no record has lists */
     int64_t lookaside_sz;       /* bytes, a multiple of 8 */

@@ -28,7 +28,7 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
     return node_visit(&v, top, serial->base_displ, first, last);
 }
 
-/* Children at a constant stride. first and last count bytes of these children's stream. */
+/* Children at a constant stride. first and last are positions in the stream of these children. */
 static int stride_visit(const struct visit *v, const struct MPII_Gpudt_record *child,
                         int64_t stride, int64_t displ, int64_t first, int64_t last)
 {
@@ -161,11 +161,11 @@ static int node_visit(const struct visit *v, const struct MPII_Gpudt_record *rec
 
 struct cpu_copy {
     char *user;
-    char *contig;               /* where the next block is */
+    char *contig;               /* address of the next block in contiguous memory */
     bool unpack;
 };
 
-/* The loop for one direction and a size that may be a constant. */
+/* The copy loop for one direction; size may be a compile-time constant. */
 static inline void row_move(char *to, int64_t to_stride, const char *from, int64_t from_stride,
                             int64_t size, int64_t n)
 {
@@ -185,7 +185,7 @@ static int row_cpu(void *arg, int64_t displ, int64_t size, int64_t n, int64_t st
     int64_t to_stride = copy->unpack ? stride : size;
     int64_t from_stride = copy->unpack ? size : stride;
 
-    /* With a constant size memcpy is one load and one store */
+    /* With a constant size, memcpy is one load and one store */
     switch (size) {
         case 4:
             row_move(to, to_stride, from, from_stride, 4, n);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The blocks of a byte range of a datatype, one after the other. */
+/* Visits the blocks of a byte range of a datatype. */
 
 #ifndef GPUDT_ROWS_H_INCLUDED
 #define GPUDT_ROWS_H_INCLUDED
@@ -11,8 +11,8 @@
 #include "mpiimpl.h"
 #include "gpudt_record.h"
 
-/* Called for n blocks of size bytes each, the first at displ bytes from the user's buffer, the next
- * stride bytes further on. Returns an MPI error code, which ends the visit. */
+/* Called for n blocks of size bytes each: the first at displ bytes from the user's buffer, the
+ * others `stride` bytes apart. Returns an MPI error code; an error stops the visit. */
 typedef int (*MPII_Gpudt_row_fn) (void *arg, int64_t displ, int64_t size, int64_t n,
                                   int64_t stride);
 
@@ -26,7 +26,7 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
 /* Copy a byte range between a buffer and contiguous memory by the CPU.
  *   serial, top, first, last  (IN)  as for MPII_Gpudt_rows_visit
  *   user                      (IN)  the buffer, in host memory
- *   contig                    (IN)  host memory, where byte first is or goes
+ *   contig                    (IN)  host memory: source or destination of byte first
  *   unpack                    (IN)  true: from contig to the buffer */
 int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_serial *serial,
                         const struct MPII_Gpudt_record *top, int64_t first, int64_t last,

@@ -4,8 +4,8 @@
  */
 
 /* Serializes a datatype: constructors -> raw records. First of the steps serialize -> canonicalize
- * -> plan -> launch. Reads what MPI_Type_get_contents would return, because the dataloop has lost
- * structs and subarrays by then. Knows nothing of canonical records or of who uses them. */
+ * -> plan -> launch. Reads what MPI_Type_get_contents returns, because the dataloop no longer has
+ * structs and subarrays. Does not know canonical records or who uses them. */
 
 #include "mpiimpl.h"
 #include "gpudt_serialize.h"
@@ -33,7 +33,7 @@ int MPII_Gpudt_serialize(MPI_Datatype datatype, struct MPII_Gpudt_raw *raw)
     mpi_errno = type_serialize(&b, datatype, &root);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    /* Two ways to the same number; they differ only if a size overflowed on MPICH's way. */
+    /* Both sizes must agree. They differ only if MPICH's size overflowed. */
     MPIR_Datatype_get_size_macro(datatype, size);
     MPIR_Assert(root == 0);
     MPII_GPUDT_ERR_OVERFLOW(size != raw->records[0].size, mpi_errno);
@@ -58,7 +58,7 @@ void MPII_Gpudt_raw_free(struct MPII_Gpudt_raw *raw)
     raw->lookaside_sz = 0;
 }
 
-/* A type with contents, in the form that constructors take. */
+/* Read the contents of a type in the form that the constructors' functions take. */
 static void contents_read(const MPIR_Datatype * dtp, struct MPII_Gpudt_contents *c)
 {
     int *ints;
@@ -74,8 +74,8 @@ static void contents_read(const MPIR_Datatype * dtp, struct MPII_Gpudt_contents 
     c->types = types;
 }
 
-/* The type below layers that only rename a type or change its extent: those have no record.
- *   dtp  (OUT)  its object; not set if it is predefined */
+/* Skip layers that only duplicate a type or change its extent: those have no record.
+ *   dtp  (OUT)  object of the type below them; not set if it is predefined */
 static MPI_Datatype type_peel(MPI_Datatype datatype, MPIR_Datatype ** dtp)
 {
     struct MPII_Gpudt_contents c;
@@ -93,7 +93,7 @@ static MPI_Datatype type_peel(MPI_Datatype datatype, MPIR_Datatype ** dtp)
     return datatype;
 }
 
-/* For MPII_Gpudt_builder.type_fn. */
+/* MPII_Gpudt_builder.type_fn */
 static int type_serialize(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, int *record)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -127,7 +127,7 @@ static int type_serialize(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, i
     goto fn_exit;
 }
 
-/* Dispatch on the constructor. The _INTEGER forms are what Fortran 77's functions made. */
+/* Dispatch on the constructor. The _INTEGER combiners are those of the Fortran 77 functions. */
 static int contents_create(struct MPII_Gpudt_builder *b, const MPIR_Datatype * dtp, int *record)
 {
     struct MPII_Gpudt_contents c;
@@ -137,7 +137,7 @@ static int contents_create(struct MPII_Gpudt_builder *b, const MPIR_Datatype * d
         case MPI_COMBINER_F90_REAL:
         case MPI_COMBINER_F90_COMPLEX:
         case MPI_COMBINER_F90_INTEGER:
-            /* these have no member types in their contents */
+            /* the contents of these combiners name no member types */
             return MPII_Gpudt_raw_block(b->raw, dtp->size, record);
         case MPI_COMBINER_CONTIGUOUS:
             return contig_create(b, &c, record);
@@ -208,7 +208,7 @@ static int vector_create(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_c
     MPIR_Datatype_get_extent_macro(c->types[0], rec->extent);
     rec->stride = stride;
     if (c->combiner == MPI_COMBINER_VECTOR) {
-        /* the stride of one block or none is never used */
+        /* a stride of one block or none is never used, so its overflow is no error */
         MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(stride, rec->extent, &rec->stride) &&
                                 count > 1, mpi_errno);
     }

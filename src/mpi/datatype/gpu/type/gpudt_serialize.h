@@ -11,11 +11,11 @@
 #include "mpiimpl.h"
 #include "gpudt_raw.h"
 
-/* Serialize a datatype into raw records: from its constructors' contents, or from its dataloop where
- * it has no contents (types that arrived over the wire).
+/* Serialize a datatype into raw records: from its constructors' contents, or from its dataloop if
+ * it has no contents (types received from another process).
  *   datatype  (IN)   any valid datatype
- *   raw       (OUT)  filled in; given back by MPII_Gpudt_raw_free or MPII_Gpudt_canon. Empty on
- *                    failure, then there is nothing to give back
+ *   raw       (OUT)  filled in; freed by MPII_Gpudt_raw_free or MPII_Gpudt_canon. Empty on failure,
+ *                    with nothing to free
  * Errors: as MPII_Gpudt_type_get. */
 int MPII_Gpudt_serialize(MPI_Datatype datatype, struct MPII_Gpudt_raw *raw);
 void MPII_Gpudt_raw_free(struct MPII_Gpudt_raw *raw);

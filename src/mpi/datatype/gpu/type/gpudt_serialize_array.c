@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Serializes subarrays and distributed arrays: a few records a dimension, whatever the sizes. Knows
- * nothing of the lists of other constructors. */
+/* Serializes subarrays and distributed arrays: a few records a dimension, whatever the sizes. Does
+ * not know the lists of other constructors. */
 
 #include "mpiimpl.h"
 #include "gpudt_constructors.h"
@@ -56,8 +56,8 @@ int MPII_Gpudt_raw_subarray(struct MPII_Gpudt_builder *b, const struct MPII_Gpud
 }
 
 /* What one process owns of one dimension of a distributed array, in global indices: `nblocks`
- * blocks of `block` indices, `period` apart, then `rest` more where the next block would start; all
- * of it moved by `start`. */
+ * blocks of `block` indices, `period` apart, then `rest` more where the next block would start, all
+ * offset by `start`. */
 struct dim {
     int64_t start;
     int64_t nblocks;
@@ -67,8 +67,8 @@ struct dim {
     int64_t stride;             /* bytes from one index to the next */
 };
 
-/* The rules of the MPI standard for MPI_Type_create_darray, one dimension. The arguments have been
- * checked when the type was made: darg is positive or the default, blocks cover the array. */
+/* The rules of the MPI standard for one dimension of MPI_Type_create_darray. The arguments were
+ * checked when the type was made: darg is positive or the default, and blocks cover the array. */
 static int dim_distribute(int64_t gsize, int distrib, int darg, int psize, int coord,
                           struct dim *dim)
 {
@@ -109,7 +109,7 @@ static int dim_distribute(int64_t gsize, int distrib, int darg, int psize, int c
     goto fn_exit;
 }
 
-/* The records of one dimension; -1: it does not need that one. */
+/* The records of one dimension; -1: not needed. */
 struct dim_records {
     int both;                   /* STRUCT of the other two */
     int blocks;                 /* VECTOR */
@@ -117,7 +117,7 @@ struct dim_records {
     int64_t lookaside;          /* lists of the STRUCT */
 };
 
-/* Append the records of a dimension, with nothing in them. */
+/* Append the records of a dimension, to be filled in later. */
 static int dim_append(struct MPII_Gpudt_raw *raw, const struct dim *dim, struct dim_records *recs)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -242,8 +242,8 @@ static int dim_create(struct MPII_Gpudt_builder *b, const struct dim *dims, int 
     goto fn_exit;
 }
 
-/* Place of a process in the grid of processes, which is row-major in either order.
- * Returns the coordinate in dimension i. */
+/* Coordinate of a process in dimension i of the process grid, which is row-major in either
+ * order. */
 static int grid_coord(int size, int rank, const int *psizes, int i)
 {
     int coord = 0;
@@ -275,7 +275,7 @@ static int dims_fill(const struct MPII_Gpudt_contents *c, struct dim *dims, int6
     else
         gsizes.ints = c->ints + 3;
 
-    /* from the fastest dimension to the slowest, since strides multiply up */
+    /* from the fastest dimension to the slowest: strides are products of faster dimensions */
     MPIR_Datatype_get_extent_macro(c->types[0], stride);
     for (int i = ndims - 1; i >= 0; i--) {
         int from = order == MPI_ORDER_FORTRAN ? ndims - 1 - i : i;

@@ -4,8 +4,8 @@
  */
 
 /* Serializes the constructors that take lists: indexed, block indexed and struct types, and the
- * predefined pairs. Each list is read once and written once, straight to its place. Knows nothing
- * of what a list will be used for. */
+ * predefined pairs. Each list is read once and written once, directly to its final place. Does not
+ * know what a list is used for. */
 
 #include "mpiimpl.h"
 #include "gpudt_constructors.h"
@@ -162,7 +162,7 @@ static int struct_create(struct MPII_Gpudt_builder *b, int64_t n, int *record)
     MPII_Gpudt_raw_at(b->raw, *record)->lookaside = lookaside;
     MPII_Gpudt_raw_lists(b->raw, lookaside)[0] = 0;
     if (n % 2 == 1)
-        /* the pad after an odd number of child indices */
+        /* zero the padding after an odd number of child indices */
         ((int32_t *) (void *) (MPII_Gpudt_raw_lists(b->raw, lookaside) + 3 * n + 1))[n] = 0;
 
   fn_exit:
@@ -171,7 +171,7 @@ static int struct_create(struct MPII_Gpudt_builder *b, int64_t n, int *record)
     goto fn_exit;
 }
 
-/* Write member i. Members come in order, since sizes add up. */
+/* Write member i. Members come in order, since prefix adds up their sizes. */
 static int struct_set_member(struct MPII_Gpudt_builder *b, int record, int64_t i,
                              int64_t blocklength, int64_t displ, int64_t extent, int child)
 {

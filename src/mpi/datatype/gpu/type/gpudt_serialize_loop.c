@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Serializes a type that has no constructor contents from its dataloop: types that arrived over the
- * wire as the target type of a one-sided operation. The only file here that knows dataloops. */
+/* Serializes a type that has no constructor contents from its dataloop: a type received from
+ * another process as the target type of a one-sided operation. The only file here that knows
+ * dataloops. */
 
 #include "mpiimpl.h"
 #include "dataloop_internal.h"
@@ -17,7 +18,7 @@ int MPII_Gpudt_raw_dataloop(struct MPII_Gpudt_builder *b, const MPIR_Datatype * 
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* neither contents nor a dataloop: not a committed type */
+    /* neither contents nor a dataloop: the type is not committed */
     MPIR_ERR_CHKANDJUMP(dtp->typerep.handle == NULL, mpi_errno, MPI_ERR_TYPE, "**dtypecommit");
     mpi_errno = loop_create(b, dtp->typerep.handle, record);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -74,7 +75,7 @@ static int indexed_set(struct MPII_Gpudt_raw *raw, struct MPII_Gpudt_raw_record 
     goto fn_exit;
 }
 
-/* Set kind, count and so on, and write the lists. Struct loops are never made by this MPICH.
+/* Set kind, count and so on, and write the lists. This MPICH never makes struct loops.
  *   nchildren  (OUT)  children in the whole loop */
 static int loop_set(struct MPII_Gpudt_raw *raw, int record, const MPII_Dataloop * loop,
                     int64_t * nchildren)
@@ -127,7 +128,7 @@ static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop,
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__CONTIG, record);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* inside a leaf loop elements follow each other by their size, their extent is not used */
+    /* in a leaf loop elements are adjacent: their distance is their size, not their extent */
     MPII_Gpudt_raw_at(b->raw, *record)->extent = final ? loop->el_size : loop->el_extent;
     mpi_errno = loop_set(b->raw, *record, loop, &nchildren);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
