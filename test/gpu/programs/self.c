@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages to oneself and collectives of one process, which are local copies: every pair of kinds of
- * memory; contiguous and strided on either side. */
+/* Tests messages of a process to itself and collectives of one process, which are local copies:
+ * every pair of kinds of memory; contiguous and strided on either side. */
 
 #include "gpu.h"
 #include "report.h"
