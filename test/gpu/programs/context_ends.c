@@ -7,7 +7,7 @@
  * can cause; later calls must work. The argument selects the way:
  *
  *   destroyed   a context made with the driver API is destroyed, then MPI_Finalize
- *   replaced    the same, but other contexts are created in its place and used, with the same datatypes
+ *   replaced    the same, but other contexts take its place and are used, with the same datatypes
  *   reset       the primary context is reset, then MPI_Finalize
  *   reused      the primary context is reset and used again, with the same datatypes
  *   types-last  datatypes are freed after their context was destroyed */

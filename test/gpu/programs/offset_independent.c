@@ -50,7 +50,7 @@ static double pack_time(MPI_Datatype type, MPI_Aint count, MPI_Aint first, const
     return now() - begin;
 }
 
-/* large: a list of MESSAGE bytes; small: a similar one of PIECE bytes. */
+/* large: a type of MESSAGE bytes; small: a similar one of PIECE bytes. */
 static void compare_types(const char *name, MPI_Datatype large, MPI_Datatype small)
 {
     static double piece[ROUNDS], whole[ROUNDS];

@@ -96,8 +96,8 @@ extern struct gpu_driver gpu;
 void gpu_quiet(int on);
 void gpu_judge(CUresult res, const char *call, const char *file, int line);
 
-/* Load the driver and initialise it. No context is current afterwards. Returns the number of devices;
- * 0 and a line on stderr if there is none. */
+/* Load the driver and initialise it. No context is current afterwards. Returns the number of
+ * devices; 0 and a line on stderr if there is none. */
 int gpu_open(void);
 
 /* The primary context of a device, held until the program ends. */

@@ -44,7 +44,7 @@ int strided_unpack(struct strided *s);
 int strided_check_packed(struct strided *s);
 int strided_check_unpacked(struct strided *s);
 
-/* All of the above, once in either direction; any failure is counted. Returns 1 if there is none. */
+/* All of the above, once in each direction; failures are counted. Returns 1 if there is none. */
 int strided_both_ways(struct strided *s);
 
 #endif /* STRIDED_H_INCLUDED */
