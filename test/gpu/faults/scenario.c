@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The transfers that the fault test carries out: every route through the engine. Must not know how
- * faults are injected. */
+/* The transfers of the fault test: every route through the engine. Must not know how faults are
+ * injected. */
 
 #include "faults.h"
 
@@ -27,7 +27,7 @@ static MPI_Datatype vector_type(void)
     return committed(type);
 }
 
-/* enough blocks for the driver-copy route to fetch the whole extent */
+/* enough blocks for driver copies to fetch the whole extent */
 static MPI_Datatype long_vector_type(void)
 {
     MPI_Datatype type;
@@ -44,7 +44,7 @@ static MPI_Datatype contiguous_type(void)
     return committed(type);
 }
 
-/* blocks of many lengths, as many bytes as the vector: its list goes to the GPU */
+/* blocks of many lengths, as many bytes as the vector: its list is uploaded to the GPU */
 static MPI_Datatype list_type(void)
 {
     int lens[BLOCKS];
@@ -62,7 +62,7 @@ static MPI_Datatype list_type(void)
     return committed(type);
 }
 
-/* a struct of many different vectors: too many records for the parameters of a kernel */
+/* a struct of many different vectors: too many records for kernel parameters */
 static MPI_Datatype tree_type(void)
 {
     enum { members = 40 };
