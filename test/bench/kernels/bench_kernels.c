@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Benchmark of the kernels and the plan alone, without MPI: checks them byte by byte against a plain
- * loop over the blocks, and times them together with kernels written by hand and the driver's
+ * Benchmark of the kernels and the plan alone, without MPI: checks them byte by byte against a
+ * plain loop over the blocks, and times them together with kernels written by hand and the driver's
  * copies. Must not know the engine's driver table: it calls the driver itself.
  *
  *   bench_kernels check SEED ROUNDS VARIANT...
@@ -13,8 +13,8 @@
  *
  * `choice` is `time` without the strategies that the plan would not choose. `middle` compares a
  * range of 1 MiB from the middle of a message with a message of 1 MiB. A VARIANT is a file with a
- * compiled gpudt_kernels.cu; `time` and `choice` load ref_kernels.cu from ref.cubin in the folder of
- * the first one. Output is CSV, microseconds, medians of the whole call.
+ * compiled gpudt_kernels.cu; `time` and `choice` load ref_kernels.cu from ref.cubin in the folder
+ * of the first one. Output is CSV, microseconds, medians of the whole call.
  */
 
 #include <string.h>

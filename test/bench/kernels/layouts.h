@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The data layouts of the kernel benchmark: canonical records built by hand, and a plain enumeration
- * of the same blocks that is independent of the records. Must not know the driver.
+ * The data layouts of the kernel benchmark: canonical records built by hand, and a plain
+ * enumeration of the same blocks that is independent of the records. Must not know the driver.
  */
 
 #ifndef LAYOUTS_H_INCLUDED

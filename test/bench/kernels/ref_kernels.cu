@@ -2,9 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Kernels written by hand for one layout each, with its sizes known to the compiler, as a user would
- * write them instead of an MPI datatype. The reference of the kernel benchmark; shares no code with
- * the library's kernels.
+ * Kernels written by hand for one layout each, with its sizes known to the compiler, as a user
+ * would write them instead of an MPI datatype. The reference of the kernel benchmark; shares no code
+ * with the library's kernels.
  */
 
 #include <stdint.h>
@@ -210,7 +210,9 @@ template <int UNPACK> __device__ void turn3d(const struct ref_args &a)
 template <int SIZE, int STRIDE, class WORD, int UNPACK>
 __device__ void structs(const struct ref_args &a)
 {
-    enum { N = 512, WORDS = (SIZE + sizeof(WORD) - 1) / sizeof(WORD), PITCH = WORDS * sizeof(WORD) };
+    enum {
+        N = 512, WORDS = (SIZE + sizeof(WORD) - 1) / sizeof(WORD), PITCH = WORDS * sizeof(WORD)
+    };
     __shared__ __align__(16) unsigned char in[N * PITCH];
     __shared__ __align__(16) unsigned char out[N * SIZE];
     const int64_t first = (int64_t) blockIdx.x * N;
@@ -316,7 +318,8 @@ extern "C" __global__ void fill(const __grid_constant__ struct ref_args a)
 {
     for (int64_t i = (int64_t) blockIdx.x * THREADS + threadIdx.x; i < a.work;
          i += (int64_t) gridDim.x * THREADS)
-        ((uint64_t *) a.user)[i] = (uint64_t) (i + a.n) * 0x9e3779b97f4a7c15ULL ^ (uint64_t) i << 17;
+        ((uint64_t *) a.user)[i] = (uint64_t) (i + a.n) * 0x9e3779b97f4a7c15ULL ^
+            (uint64_t) i << 17;
 }
 
 /* aux0[0] += bytes that differ between user and packed. work: bytes */

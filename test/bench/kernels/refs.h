@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Shared by the GPU benchmarks: checked driver calls, medians, and the reference kernels, written by
- * hand for the layouts. Must not know the library's kernels or MPI.
+ * Shared by the GPU benchmarks: checked driver calls, medians, and the reference kernels, written
+ * by hand for the layouts. Must not know the library's kernels or MPI.
  */
 
 #ifndef REFS_H_INCLUDED

@@ -17,8 +17,9 @@
 #define CHOICE(variable_, name_) { MPIR_CVAR_GPUDT_ ## variable_ ## _ ## name_, #name_ }
 static const struct choice strategies[] = {
     CHOICE(STRATEGY, auto), CHOICE(STRATEGY, copy1d), CHOICE(STRATEGY, copy2d),
-    CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table), CHOICE(STRATEGY, bitmap),
-    CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree), CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
+    CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table),
+    CHOICE(STRATEGY, bitmap), CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree),
+    CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
 };
 
 #define NSTRATEGIES ((int) (sizeof(strategies) / sizeof(strategies[0])))
@@ -26,7 +27,8 @@ static const struct choice strategies[] = {
 static const struct choice routes[] = { CHOICE(ROUTE, auto), CHOICE(ROUTE, staged) };
 
 static const char *const direction_names[NDIRECTIONS] = { "pack", "unpack", "copy" };
-static const char *const way_names[NWAYS] = { "engine", "engine+test", "engine+wait", "typerep", "MPI" };
+static const char *const way_names[NWAYS] = { "engine", "engine+test", "engine+wait", "typerep",
+    "MPI" };
 
 /* ---- types ---- */
 
@@ -65,7 +67,8 @@ static void count_draw(struct fuzz_case *c, struct side *side, int is_dst)
         side->count = rng_range(&c->rng, 1, room > 300 && rng_chance(&c->rng, 80) ? 5 : room);
     else
         side->count = rng_chance(&c->rng, 3) ? 0 : 1;
-    while (side->count > 1 && (side->hi - side->lo) + (side->count - 1) * llabs(extent) > MAX_WINDOW)
+    while (side->count > 1 &&
+           (side->hi - side->lo) + (side->count - 1) * llabs(extent) > MAX_WINDOW)
         side->count /= 2;
     if (is_dst && side->count > 1 && oracle_overlaps(side->map, side->count))
         side->count = 1;

@@ -119,7 +119,8 @@ static double seconds(void)
     struct timespec now_is;
 
     clock_gettime(CLOCK_MONOTONIC, &now_is);
-    return (double) (now_is.tv_sec - begin.tv_sec) + 1e-9 * (double) (now_is.tv_nsec - begin.tv_nsec);
+    return (double) (now_is.tv_sec - begin.tv_sec) +
+        1e-9 * (double) (now_is.tv_nsec - begin.tv_nsec);
 }
 
 static void cases_run(void)

@@ -30,7 +30,7 @@ enum way {
     WAY__ENGINE_TEST,           /* nonblocking, completed by MPIR_Gpudt_test */
     WAY__ENGINE_WAIT,           /* nonblocking, completed by MPIR_Gpudt_wait */
     WAY__TYPEREP,               /* MPIR_Typerep_ipack, _iunpack, MPIR_Ilocalcopy */
-    WAY__MPI,                   /* MPI_Pack, MPI_Unpack, MPIR_Localcopy: from the first byte to the last */
+    WAY__MPI,                   /* MPI_Pack, MPI_Unpack, MPIR_Localcopy: the whole stream */
     NWAYS
 };
 

@@ -8,7 +8,7 @@
  * polls, so the number of its calls is not bounded: the first MAX_CALLS of them fail one by one,
  * and the first MAX_NAMED of each function in NAMES. Emulated driver only. Two processes.
  *
- *     call_faults once|on      one call fails, or all calls from it on until the message is complete */
+ *     call_faults once|on      one call fails, or all from it on until the message is complete */
 
 #include "report.h"
 #include "side.h"
@@ -106,7 +106,8 @@ static int message(struct side *s, int victim, const char *function, long at)
         side_check(s, "the sent buffer", seed, s->size);
     if (report_failures != before)
         fprintf(stderr, "... rank %d, %s call %ld fails in rank %d, %ld elements of %s memory\n",
-                rank, function ? function : "any", at, victim, (long) s->count, mem_name(s->mem.kind));
+                rank, function ? function : "any", at, victim, (long) s->count,
+                mem_name(s->mem.kind));
     return fired;
 }
 

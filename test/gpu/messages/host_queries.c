@@ -74,7 +74,8 @@ static void pack_after_send(MPI_Datatype type)
         mem_alloc(&packed, MEM__DEVICE, s.size);
         side_fill(&s, 8);
         CHECK_MPI(MPI_Isend(s.buf, 3000, type, 1, 3, MPI_COMM_WORLD, &request));
-        CHECK_MPI(MPI_Pack(s.buf, 3000, type, packed.addr, (int) s.size, &position, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Pack(s.buf, 3000, type, packed.addr, (int) s.size, &position,
+                           MPI_COMM_WORLD));
         CHECK(position == s.size);
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         mem_free(&packed);

@@ -8,7 +8,7 @@
  * so only the survivors' output counts.
  *
  *     peer_dies send|recv      two processes: what the survivor was doing
- *     peer_dies others         three: the survivor was receiving, and then receives from the third one.
+ *     peer_dies others         three: the survivor was receiving, then receives from the third one.
  *                              Memory of it that the dead process had credits for is replaced */
 
 #include "report.h"

@@ -9,8 +9,9 @@
  *
  *     pool_reset              device 0, between messages
  *     pool_reset other        messages of device 1 through memory that device 0 pinned
- *     pool_reset in-flight    the same, with such a message in flight: it completes, with or without an
- *                             error, and later messages are right, also after a reset of device 1 */
+ *     pool_reset in-flight    the same, with such a message in flight: it completes, with or
+ *                             without an error, and later messages are right, also after a
+ *                             reset of device 1 */
 
 #include "report.h"
 #include "side.h"

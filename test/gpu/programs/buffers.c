@@ -79,8 +79,8 @@ static void move_parts(const struct mem *mem, int is_absolute, long most)
         }
     }
     if (gpu.emu_call_count() > most || gpu.emu_call_count() == 0)
-        report_fail("%ld queries for a buffer of %d blocks in %d parts", gpu.emu_call_count(), BLOCKS,
-                    2 * PARTS);
+        report_fail("%ld queries for a buffer of %d blocks in %d parts", gpu.emu_call_count(),
+                    BLOCKS, 2 * PARTS);
     MPIR_Gpudt_buffer_free(buffer);
     mem_read(mem, 0, image, sizeof(image));
     for (int i = 0; i < BLOCKS; i++)

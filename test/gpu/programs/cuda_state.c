@@ -19,7 +19,8 @@
 
 static void transfers_run(void)
 {
-    static const enum mem_kind others[] = { MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE, MEM__OTHER_DEVICE };
+    static const enum mem_kind others[] = { MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE,
+        MEM__OTHER_DEVICE };
 
     for (int i = 0; i < 4; i++) {
         struct strided s;

@@ -65,8 +65,8 @@ static void reset_run(struct strided *s, bool is_waited_for, bool is_long)
     CU(DevicePrimaryCtxRetain(&ctx, device));
     CU(CtxPushCurrent(ctx));
     CU(MemAlloc(&user, count * N * 12));
-    CHECK_MPI(MPIR_Gpudt_ipack((void *) user, count, s->type, 0, packed, count * N * 4, &actual, &op,
-                               &handled));
+    CHECK_MPI(MPIR_Gpudt_ipack((void *) user, count, s->type, 0, packed, count * N * 4, &actual,
+                               &op, &handled));
     CHECK(handled && op != NULL);
     CU(DevicePrimaryCtxReset(device));
     CU(CtxPopCurrent(&ctx));

@@ -21,7 +21,8 @@
 #define PIECE 512               /* bytes checked around each of places[] */
 
 static const MPI_Aint places[] = {
-    256, 2 * GIB - 256, 2 * GIB + 256, 3 * GIB, 4 * GIB - 504, 4 * GIB + 8, 5 * GIB + 12, 6 * GIB - 512
+    256, 2 * GIB - 256, 2 * GIB + 256, 3 * GIB, 4 * GIB - 504, 4 * GIB + 8, 5 * GIB + 12,
+    6 * GIB - 512
 };
 #define NPLACES ((int) (sizeof(places) / sizeof(places[0])))
 

@@ -22,13 +22,13 @@ static struct mem from, to;
 static unsigned char from_image[BUF_SZ], to_image[BUF_SZ], seen[BUF_SZ];
 
 enum call {
-    CALL__SENDRECV, CALL__SEND_FIRST, CALL__RECV_FIRST, CALL__ALLGATHER, CALL__ALLTOALL, CALL__GATHER,
-    CALL__SCATTER, CALL__IALLGATHER, CALL__ALLREDUCE, NCALLS
+    CALL__SENDRECV, CALL__SEND_FIRST, CALL__RECV_FIRST, CALL__ALLGATHER, CALL__ALLTOALL,
+    CALL__GATHER, CALL__SCATTER, CALL__IALLGATHER, CALL__ALLREDUCE, NCALLS
 };
 
 static const char *const names[NCALLS] = {
-    "Sendrecv", "Isend, then Recv", "Irecv, then Send", "Allgather", "Alltoall", "Gather", "Scatter",
-    "Iallgather", "Allreduce"
+    "Sendrecv", "Isend, then Recv", "Irecv, then Send", "Allgather", "Alltoall", "Gather",
+    "Scatter", "Iallgather", "Allreduce"
 };
 
 static int call_run(enum call call, const void *in, int nin, MPI_Datatype tin, void *out, int nout,

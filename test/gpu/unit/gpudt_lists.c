@@ -227,7 +227,8 @@ static void test_structs(void)
     MPI_Type_free(&inner);
 
     /* members that share a type share its record */
-    MPI_Datatype column = hvector(100, 1, 64, MPI_DOUBLE, 0), other = hvector(50, 3, 90, MPI_CHAR, 0);
+    MPI_Datatype column = hvector(100, 1, 64, MPI_DOUBLE, 0),
+        other = hvector(50, 3, 90, MPI_CHAR, 0);
     MPI_Datatype shared[] = { column, other, column, other, MPI_CHAR };
     MPI_Aint places[] = { 0, 9000, 20, 17000, 5 };
     t = structure(5, ones, places, shared);

@@ -248,7 +248,9 @@ static CUmemAllocationProp mapped_prop(void)
 static void mapped_alloc(struct mem *mem)
 {
     CUmemAllocationProp prop = mapped_prop();
-    CUmemAccessDesc access = {.location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUmemAccessDesc access = {
+        .location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
     CUdeviceptr addr;
     size_t step;
 
