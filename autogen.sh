@@ -4,7 +4,7 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-# Makes configure and Makefile.in. MPICH's own autogen.sh runs later, in the build's copy of its
+# Generates configure and Makefile.in. MPICH's own autogen.sh runs later, in the build's copy of its
 # source: see maint/sync-tree.
 
 cd "$(dirname "$0")" || exit 1

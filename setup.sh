@@ -27,8 +27,8 @@ die() {
 
 # ---- steps --------------------------------------------------------------------------------------
 
-# How far a build has come is seen from what its steps write: watch FROM TO LINES FILE... says that the
-# next step takes a build from FROM to TO percent, while the FILEs get LINES lines of progress.
+# The progress of a build is measured by the output of its steps: watch FROM TO LINES FILE... sets that
+# the next step goes from FROM to TO percent, while LINES lines are added to the FILEs.
 watched=
 watch() {
     from=$1 to=$2 lines=$3
@@ -36,15 +36,15 @@ watch() {
     watched=$*
 }
 
-# Prints the percentage that the watched step has come to.
+# Prints the percentage that the watched step has reached.
 percent_done() {
     have=$(cat $watched 2>/dev/null | grep -c '^checking\|^  -->\|^  [A-Z]')
     test "$have" -lt "$lines" || have=$lines
     echo $((from + (to - from) * have / lines))
 }
 
-# Prints how long a build that began SECONDS ago goes on, in words. Until it has come some way, the
-# pace is that of two idle cores, on which it takes six minutes.
+# Prints the estimated time left of a build that began SECONDS ago, in words. The first estimates assume
+# the speed of two idle cores, on which a build takes six minutes.
 time_left() {
     percent=$(percent_done)
     left=$(((100 - percent) * ($1 + 60) / (percent + 16)))
@@ -55,7 +55,7 @@ time_left() {
     fi
 }
 
-# step TITLE LOG COMMAND... : runs the command with its output in log/LOG and a line now and then
+# step TITLE LOG COMMAND... : runs the command with its output in log/LOG, and prints progress
 step() {
     title=$1 file=$log/$2
     shift 2
@@ -105,7 +105,7 @@ get_what_is_missing() {
         want=$(missing_packages)
         test -n "$want" || return 0
         if [ "$(id -u)" -ne 0 ] ; then
-            # an optional package that is not there is no reason to stop
+            # optional packages may be missing
             test -n "$(missing_tools)" || return 0
             die "these packages are missing; as root: apt-get install $want"
         fi
@@ -136,12 +136,12 @@ build() {
     step "building for $name" "make-$name.log" make -j"$jobs"
 }
 
-# configured NAME : what configure found for GPUDT_NAME, in the build that demo made
+# configured NAME : prints the value that configure found for GPUDT_NAME, in demo's build
 configured() {
     sed -n "s/.*'GPUDT_$1=\([^']*\)'.*/\1/p" "$top/objs/demo/configure-mpich"
 }
 
-# builds examples/halo3d in the current folder: with its kernels if there is a GPU and an nvcc to compile them
+# builds examples/halo3d in the current folder, with its kernels if there are a GPU and nvcc
 build_halo3d() {
     nvcc=$(configured NVCC)
     if [ -n "$nvcc" ] && nvidia-smi -L 2>/dev/null | grep -q '^GPU ' ; then
@@ -153,7 +153,7 @@ build_halo3d() {
     fi
 }
 
-# Without static libraries, which double what there is to compile.
+# Without static libraries, since they double the number of compilations.
 demo() {
     build demo --disable-static "$@"
     step "installing to $top/install" install.log make install
@@ -181,8 +181,8 @@ check_build() {
     failed=$((failed + ${counts#* }))
 }
 
-# The second build is also the one without Fortran and the system's hwloc; one architecture is enough
-# for it, since the emulated GPU has kernels of its own.
+# The second build also tests without Fortran and with MPICH's hwloc. It compiles kernels for one
+# architecture only, since the emulated GPU has kernels of its own.
 check() {
     passed=0 failed=0
     build nemesis "$@"

@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the examples have in common and is no business of MPI's: exit statuses, kinds of memory, and
- * the choice of a GPU.
- */
+/* What the examples share apart from MPI: exit statuses, kinds of memory, and the choice of a
+ * GPU. */
 
 #ifndef EXAMPLE_H_INCLUDED
 #define EXAMPLE_H_INCLUDED
@@ -20,10 +18,11 @@ enum { MEMORY__ANY, MEMORY__HOST, MEMORY__GPU };
 extern "C" {
 #endif
 
-/* How many GPUs this process sees; 0 if there is none or no driver, why (OUT) says which. */
+/* Number of GPUs that this process sees. If 0, why (OUT) is the reason: no driver or no device. */
 int gpu_count(const char **why);
 
-/* Makes this process use a GPU, by its number from 0. Returns 0, or -1 after saying why not. */
+/* Makes a GPU, by its number from 0, the current device. Returns 0, or -1 after printing the
+ * reason. */
 int gpu_use(int number);
 
 #ifdef __cplusplus

@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the examples have in common and MPI is needed for: where the ranks' memory is, and how a rank
- * ends that cannot go on.
- */
+/* What the examples share that needs MPI: the choice of the ranks' memory, and aborting on
+ * failure. */
 
 #ifndef EXAMPLE_MPI_H_INCLUDED
 #define EXAMPLE_MPI_H_INCLUDED
@@ -15,19 +13,18 @@
 #include <mpi.h>
 #include <stdio.h>
 
-/* What no rank can go on from, after it said what it was. */
+/* Aborts the job if a function has failed (and printed why). */
 static inline void must(int result)
 {
     if (result != 0)
         MPI_Abort(MPI_COMM_WORLD, EXIT__CANNOT_RUN);
 }
 
-/* The kind of memory that all ranks use: MEMORY__HOST, or MEMORY__GPU with a GPU made this rank's
- * own. Each rank takes one of its node's GPUs, which the ranks of the node share if there are fewer.
- * Collective.
- *   program  (IN)  begins what is printed
+/* Chooses the kind of memory for all ranks: MEMORY__HOST, or MEMORY__GPU with a GPU selected. Each
+ * rank takes one of its node's GPUs; ranks share them if there are fewer. Collective.
+ *   program  (IN)  prefix of printed messages
  *   wanted   (IN)  a MEMORY__ value
- * Returns MEMORY__ANY, after saying why, if that kind is not to be had. */
+ * Returns MEMORY__ANY, after printing the reason, if that kind is not available. */
 static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
 {
     int rank;
@@ -59,13 +56,13 @@ static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
     return wanted == MEMORY__GPU ? MEMORY__ANY : MEMORY__HOST;
 }
 
-/* What a program does with its arrays where they are. */
+/* The operations of a program on arrays in one kind of memory. */
 extern const struct memory host_memory;
 #ifdef WITH_GPU
 extern const struct memory gpu_memory;
 #endif
 
-/* The functions of the memory that all ranks use, as memory_choose says; NULL if it is not to be had.
+/* The operations for the memory that memory_choose returns; NULL if it is not available.
  * Collective. */
 static inline const struct memory *memory_take(const char *program, int wanted, MPI_Comm comm)
 {

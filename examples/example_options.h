@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the examples' command lines have in common. Must not know of MPI. Each function returns 1, or 0
- * if the text is not what it should be.
- */
+/* Parsing of command lines, shared by the examples. Must not know of MPI. Each function returns 1,
+ * or 0 if the text is malformed. */
 
 #ifndef EXAMPLE_OPTIONS_H_INCLUDED
 #define EXAMPLE_OPTIONS_H_INCLUDED
@@ -34,7 +32,7 @@ static inline int number_read(const char **text, int least, int *number)
     return 1;
 }
 
-/* Reads n numbers with commas between them, and nothing else. */
+/* Reads n numbers separated by commas, up to the end of the text. */
 static inline int list_option(const char *text, int least, int n, int *number)
 {
     int i;

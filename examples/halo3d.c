@@ -3,23 +3,22 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Halo exchange of a 3-D block with all of its 26 neighbours by subarray datatypes, every value
- * checked, time and bandwidth printed. The blocks are in GPU memory where there is a GPU. It uses
- * standard MPI calls only, the same for both kinds of memory, and must not know how the library
- * moves the data.
+/* Halo exchange of a 3-D block with all of its 26 neighbours by subarray datatypes. Checks every
+ * value, prints time and bandwidth. The blocks are in GPU memory if there is a GPU. The program
+ * uses standard MPI calls only, the same for both kinds of memory, and must not know how the
+ * library moves the data.
  *
- * Each rank owns a block of points, each point holds some doubles, and the block lies in an array
- * that is wider by the halo's radius on every side. The ranks form a periodic grid, so that every
- * side of every block has a neighbour, which may be the rank itself or one rank several times.
+ * Each rank owns a block of points. Each point holds some doubles. The block is the inner part of
+ * an array with a halo of the given radius on every side. The ranks form a periodic grid, so every
+ * side of every block has a neighbour, which may be the rank itself, or the same rank for several
+ * sides.
  *
  * Build for host memory only:
  *   mpicc -O2 -o halo3d halo3d.c halo3d_field.c halo3d_options.c
- * For GPU memory as well (CUDA being where the toolkit is; the program also runs without a GPU):
+ * For GPU memory as well, with $CUDA the toolkit's folder (the program also runs without a GPU):
  *   nvcc -O2 -arch=native -DWITH_GPU -c halo3d_gpu.cu
  *   mpicc -O2 -DWITH_GPU -o halo3d halo3d.c halo3d_field.c halo3d_options.c halo3d_gpu.o \
- *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
- */
+ *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ */
 
 #include "example_mpi.h"
 #include "halo3d_value.h"
@@ -27,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N_SIDES 27              /* 6 faces, 12 edges, 8 corners, and the block itself amid them */
+#define N_SIDES 27              /* 6 faces, 12 edges, 8 corners, and the block itself */
 #define SIDE_SELF (N_SIDES / 2)
 #define SIDE_OPPOSITE(side_) (N_SIDES - 1 - (side_))
 
@@ -36,17 +35,19 @@ struct exchange {
     int neighbour[N_SIDES];
     MPI_Datatype send_type[N_SIDES];
     MPI_Datatype recv_type[N_SIDES];
-    long long bytes;            /* sent by each rank in one exchange, and as many received */
+    long long bytes;            /* sent, and also received, by each rank in one exchange */
 };
 
-/* The step to a side's neighbour in dimension d: -1, 0 or 1. A side is three such digits. */
+/* The step to a side's neighbour in dimension d: -1, 0 or 1. A side's number has three such
+ * digits. */
 static int side_step(int side, int d)
 {
     static const int weight[N_DIMS] = { 9, 3, 1 };
     return side / weight[d] % 3 - 1;
 }
 
-/* Commits the type of the owned points that a side's neighbour needs, or of the halo it fills. */
+/* Commits the type of the owned points that a side's neighbour needs, or of the halo on that
+ * side. */
 static MPI_Datatype side_type(const struct block *block, int side, int is_send,
                               MPI_Datatype point_type)
 {
@@ -70,7 +71,7 @@ static MPI_Datatype side_type(const struct block *block, int side, int is_send,
     return type;
 }
 
-/* Makes the periodic grid of all ranks, and this rank's block in it. */
+/* Creates the periodic grid of all ranks, and this rank's block in it. */
 static void block_init(const struct options *opt, struct block *block, MPI_Comm * comm,
                        int grid[N_DIMS])
 {
@@ -95,7 +96,7 @@ static void block_init(const struct options *opt, struct block *block, MPI_Comm 
     }
 }
 
-/* Finds the neighbours on the grid and makes the types of all sides. */
+/* Finds the neighbours in the grid and creates the types of all sides. */
 static void exchange_init(const struct block *block, MPI_Comm comm, struct exchange *ex)
 {
     int place[N_DIMS], neighbour[N_DIMS], rank, d, side;
@@ -133,8 +134,8 @@ static void exchange_free(struct exchange *ex)
     }
 }
 
-/* One exchange. The tag is the side as the sender sees it, because on a small grid one neighbour
- * is on several sides and its messages have to be told apart. */
+/* One exchange. The tag is the side as seen by the sender: in a small grid one rank is the
+ * neighbour on several sides, and the tag distinguishes its messages. */
 static void exchange_run(const struct exchange *ex, double *field)
 {
     MPI_Request request[2 * N_SIDES];
@@ -159,7 +160,8 @@ static int time_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Runs the timed exchanges; on rank 0 seconds becomes the sorted times, each the slowest rank's. */
+/* Runs the timed exchanges. On rank 0, seconds becomes the sorted times, each that of the slowest
+ * rank. */
 static void exchange_time(const struct exchange *ex, double *field, double *seconds, int iterations)
 {
     int i, rank;
@@ -204,7 +206,7 @@ static void mismatch_print(const struct block *block, const struct mismatch *m, 
             m->expected);
 }
 
-/* Checks the field on all ranks; the first rank with wrong values names them. Collective. */
+/* Checks the field on all ranks; the first rank with wrong values prints them. Collective. */
 static int exchange_is_right(const struct memory *memory, const struct block *block,
                              const struct exchange *ex, double *field, int pass)
 {
@@ -227,8 +229,8 @@ static int exchange_is_right(const struct memory *memory, const struct block *bl
     return total == 0;
 }
 
-/* Two passes with different values, each checked: one exchange, then the timed ones. A halo that
- * only the first exchange fills is thus found. */
+/* Two passes with different values, each with one exchange and then the timed ones, all checked.
+ * This detects a halo that only the first exchange fills. */
 static int passes_run(const struct options *opt, const struct memory *memory,
                       const struct block *block, const struct exchange *ex, double *field,
                       double *seconds)
@@ -299,7 +301,7 @@ int main(int argc, char *argv[])
     struct options opt = { {128, 128, 128}, 1, 1, 50, MEMORY__ANY, CORRUPT__NONE, 0, EXIT__GOOD };
     int rank;
 
-    /* MPI's own errors end the job with a message: that is its default */
+    /* By default, errors in MPI calls abort the job with a message */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)

@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The field of the halo3d example in host memory: made, filled, checked. It must not know
- * of MPI.
- */
+/* The field of the halo3d example in host memory: allocated, filled, checked. Must not know of
+ * MPI. */
 
 #include "halo3d_value.h"
 #include <stdint.h>
@@ -43,7 +41,7 @@ static int field_fill(const struct block *block, double *field, int pass)
     return 0;
 }
 
-/* Compares one value; keeps the first MAX_REPORTED wrong ones and counts all. */
+/* Compares one value; stores the first MAX_REPORTED wrong ones and counts all. */
 static void value_check(long long where, double seen, double expected, struct mismatch *list,
                         long long *n_wrong)
 {

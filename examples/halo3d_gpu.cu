@@ -3,11 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The field of the halo3d example in GPU memory: made, filled and checked by kernels, one thread a
- * value. Only a field that is wrong is copied to the host, where its wrong values are listed. It
- * must not know of MPI.
- */
+/* The field of the halo3d example in GPU memory: allocated, filled and checked by kernels, one
+ * thread per value. Only a field with wrong values is copied to the host, to list them. Must not
+ * know of MPI. */
 
 #define PROGRAM "halo3d"
 #include "example_gpu.cuh"
@@ -16,16 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A pointer that kernels follow; the tests without a GPU define it otherwise. */
+/* A pointer that kernels dereference; the tests without a GPU define it differently. */
 #ifndef GPU_POINTER
 #define GPU_POINTER(type_) type_ *
 #endif
 
 #define THREADS 256
-#define MAX_BLOCKS 4096         /* of threads; further values are each thread's next ones */
+#define MAX_BLOCKS 4096         /* of threads; each thread loops over the remaining values */
 
-/* What the field holds at where, counted from the array's first value, before an exchange or after
- * it. */
+/* The expected value at a position, before or after an exchange. */
 __device__ static inline double value_expected(const struct block *block, long long where,
                                                int pass, int is_exchanged)
 {
@@ -79,7 +76,7 @@ static int gpu_alloc(const struct block *block, double **field)
 
     if (error == cudaErrorMemoryAllocation) {
         *field = NULL;
-        (void) cudaGetLastError();      /* it is dealt with */
+        (void) cudaGetLastError();      /* the error has been handled */
         return 0;
     }
     CUDA_TRY(error);
@@ -98,7 +95,7 @@ static int gpu_fill(const struct block *block, double *field, int pass)
 
     CUDA_TRY(cudaLaunchKernel((const void *) halo3d_fill, grid_for(block), dim3(THREADS), args, 0,
                               NULL));
-    /* MPI knows nothing of this kernel: it must be done before MPI reads what it writes */
+    /* MPI does not wait for kernels: this one must finish before MPI reads the field */
     CUDA_TRY(cudaDeviceSynchronize());
     return 0;
 }

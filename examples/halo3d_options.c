@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The command line of the halo3d example. Rank 0 alone reads it, so that all ranks work with the
- * same options; it must not know of MPI.
- */
+/* The command line of the halo3d example. Only rank 0 parses it, so that all ranks use the same
+ * options. Must not know of MPI. */
 
 #include "halo3d.h"
 #include "example_options.h"
@@ -35,7 +33,7 @@ static int size_option(const char *text, int size[N_DIMS])
         xyz[1] = xyz[2] = xyz[0];
     else if (!list_option(text, 1, N_DIMS, xyz))
         return 0;
-    /* x comes first on the command line and last in memory */
+    /* x is first on the command line and last in memory */
     size[0] = xyz[2];
     size[1] = xyz[1];
     size[2] = xyz[0];
@@ -55,8 +53,8 @@ static int corrupt_option(const char *text, int *corrupt)
     return 1;
 }
 
-/* Takes one option with its value from arg[0], or from arg[0] and arg[1] (NULL at the end).
- * Returns how many words it took, 0 after printing what is wrong. */
+/* Parses one option with its value from arg[0], or from arg[0] and arg[1] (NULL at the end).
+ * Returns the number of words used, or 0 after printing an error. */
 static int option_take(char *arg[], struct options *opt)
 {
     const char *value = strchr(arg[0], '=');
@@ -96,10 +94,10 @@ static int option_take(char *arg[], struct options *opt)
     return words;
 }
 
-/* Says whether blocks of this size can exist; prints what is wrong if not. */
+/* Whether blocks of this size are possible; prints an error if not. */
 static int options_fit(const struct options *opt)
 {
-    /* the guards and the array in one allocation, whose size must also fit MPI_Aint */
+    /* guards and array are one allocation, whose size must also fit into MPI_Aint */
     size_t limit = PTRDIFF_MAX / sizeof(double) - 2 * GUARD_COUNT;
     size_t n_values = (size_t) opt->elements;
     int d;

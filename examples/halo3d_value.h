@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What value belongs where in the halo3d example's field: for the host (C) and for the GPU's
- * kernels (CUDA C). It must not know where the field is.
- */
+/* The expected values of the halo3d example's field: for the host (C) and for the GPU's kernels
+ * (CUDA C). Must not know where the field is. */
 
 #ifndef HALO3D_VALUE_H_INCLUDED
 #define HALO3D_VALUE_H_INCLUDED
@@ -21,8 +19,8 @@
 #define FOR_BOTH static inline
 #endif
 
-/* A point's number in the whole domain, which wraps around; equal for a halo point and for the
- * point that it mirrors. */
+/* A point's number in the whole, periodic domain; equal for a halo point and the point that it
+ * mirrors. */
 FOR_BOTH long long point_number(const struct block *block, const int point[N_DIMS])
 {
     long long number = 0;
@@ -35,13 +33,13 @@ FOR_BOTH long long point_number(const struct block *block, const int point[N_DIM
     return number;
 }
 
-/* The value of a point's element: differs for every point, element and pass. */
+/* The value of an element of a point: different for every point, element and pass. */
 FOR_BOTH double value_of(const struct block *block, long long number, int element, int pass)
 {
     return (double) (2 * (number * block->elements + element) + pass + 1);
 }
 
-/* Says whether a point, counted from the array's first one, is owned. */
+/* Whether a point, counted from the array's first one, is owned. */
 FOR_BOTH int point_is_owned(const struct block *block, const int point[N_DIMS])
 {
     int d, inside = 1;
@@ -51,7 +49,7 @@ FOR_BOTH int point_is_owned(const struct block *block, const int point[N_DIMS])
     return inside;
 }
 
-/* The point that a value of the array belongs to; returns which of the point's elements it is. */
+/* The point that a value of the array belongs to; returns the number of its element. */
 FOR_BOTH int point_of_value(const struct block *block, long long where, int point[N_DIMS])
 {
     long long number = where / block->elements;

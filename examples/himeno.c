@@ -3,20 +3,18 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The Himeno benchmark's problem, Poisson's equation by Jacobi's method with a 19-point stencil,
- * divided among the ranks in two dimensions. The arrays are in GPU memory where there is a GPU; the
- * halo is exchanged by vector types whose blocks are single floats or short rows. Prints MFLOPS
- * and the residual, after it has compared every value of a few iterations with those of one rank
- * alone. It uses standard MPI calls only, the same for both kinds of memory.
+/* The Himeno benchmark: Poisson's equation by Jacobi's method with a 19-point stencil, the domain
+ * divided among the ranks in two dimensions. The arrays are in GPU memory if there is a GPU. The
+ * halo is exchanged by vector types whose blocks are single floats or short rows. Prints MFLOPS and
+ * the residual, after comparing every value of a few iterations with those of a single rank. The
+ * program uses standard MPI calls only, the same for both kinds of memory.
  *
  * Build for host memory only:
  *   mpicc -O3 -o himeno himeno.c himeno_exchange.c himeno_field.c himeno_options.c
- * For GPU memory as well (CUDA being where the toolkit is; the program also runs without a GPU):
+ * For GPU memory as well, with $CUDA the toolkit's folder (the program also runs without a GPU):
  *   nvcc -O3 -arch=native -DWITH_GPU -c himeno_gpu.cu
  *   mpicc -O3 -DWITH_GPU -o himeno himeno.c himeno_exchange.c himeno_field.c \
- *       himeno_options.c himeno_gpu.o -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
- */
+ *       himeno_options.c himeno_gpu.o -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++ */
 
 #include "example_mpi.h"
 #include "himeno_exchange.h"
@@ -26,11 +24,11 @@
 #include <string.h>
 
 #define WARM_UP 2               /* iterations before the timed ones */
-/* residuals are sums in another order; their relative difference is at most this */
+/* Maximum relative difference of residuals, which are summed in different order. */
 #define RESIDUAL_TOLERANCE 1e-10
 
-/* Runs iterations from what the arrays hold; ex is NULL for a part without neighbours. Returns the
- * seconds that exchanges took. */
+/* Runs iterations, starting with the current arrays. ex is NULL for a part without neighbours.
+ * Returns the seconds spent in exchanges. */
 static double iterations_run(const struct memory *memory, const struct part *part,
                              const struct exchange *ex, struct grid *grid, int iterations)
 {
@@ -52,7 +50,8 @@ static double iterations_run(const struct memory *memory, const struct part *par
     return seconds;
 }
 
-/* The type of the owned points of a part within its array, or within the whole domain's. */
+/* The type of the owned points of a part within its array, or within the array of the whole
+ * domain. */
 static MPI_Datatype owned_type(const struct part *part, int in_whole)
 {
     int size[N_DIMS], subsize[N_DIMS], start[N_DIMS] = { 0, 0, 0 }, d;
@@ -69,7 +68,7 @@ static MPI_Datatype owned_type(const struct part *part, int in_whole)
     return type;
 }
 
-/* Brings all ranks' pressure together on rank 0, in host memory, straight from where it is. */
+/* Gathers all ranks' pressure in host memory of rank 0, directly from the memory it is in. */
 static void pressure_gather(const struct options *opt, const struct part *part, MPI_Comm comm,
                             const int grid_of_ranks[N_CUT], float *pressure, float *whole)
 {
@@ -94,7 +93,7 @@ static void pressure_gather(const struct options *opt, const struct part *part, 
     MPI_Type_free(&type);
 }
 
-/* Counts the values that differ in any bit and names the first. whole has no halo, single has. */
+/* Counts the values that differ in any bit and prints the first. whole has no halo, single has. */
 static long long pressure_compare(const struct part *part, const float *whole, const float *single)
 {
     long long n_wrong = 0;
@@ -114,7 +113,7 @@ static long long pressure_compare(const struct part *part, const float *whole, c
     return n_wrong;
 }
 
-/* Rank 0: does the same alone and compares. Returns an EXIT__ value. */
+/* Rank 0: runs the same iterations alone and compares. Returns an EXIT__ value. */
 static int single_compare(const struct options *opt, const struct memory *memory,
                           const float *whole, double residual)
 {
@@ -176,8 +175,8 @@ struct job {
     double *residuals;
 };
 
-/* Runs a few iterations with values that differ everywhere, and compares every one with a
- * single-rank run. Returns an EXIT__ value, the same on all ranks. */
+/* Runs a few iterations with values that differ everywhere, and compares all with a single-rank
+ * run. Returns an EXIT__ value, the same on all ranks. */
 static int job_check(struct job *job)
 {
     const struct options *opt = job->opt;
@@ -211,7 +210,7 @@ static int job_check(struct job *job)
     return status;
 }
 
-/* The benchmark: its values, timed. */
+/* The benchmark, timed, with its own initial values. */
 static void job_time(struct job *job)
 {
     const struct options *opt = job->opt;
@@ -241,7 +240,7 @@ static void job_time(struct job *job)
     printf("residual: %.6e\n", residual);
 }
 
-/* The memory is there: checks, then measures. */
+/* With the memory allocated: checks, then measures. */
 static int job_start(struct job *job)
 {
     const struct options *opt = job->opt;
@@ -309,7 +308,7 @@ int main(int argc, char *argv[])
     struct options opt = { {128, 128, 256}, {0, 0}, 100, 4, MEMORY__ANY, 0, 0, EXIT__GOOD };
     int rank;
 
-    /* MPI's own errors end the job with a message: that is its default */
+    /* By default, errors in MPI calls abort the job with a message */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)

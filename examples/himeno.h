@@ -3,14 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the parts of the himeno example share: its options, the part of the domain that a rank has,
- * and the grid of floats on it, whose values only the functions of its memory touch
- * (himeno_field.c for the host, himeno_gpu.cu for a GPU). It must not know of MPI.
+/* What the parts of the himeno example share: its options, the part of the domain of a rank, and
+ * the grid of floats on it. Only the functions of its memory access the values (himeno_field.c for
+ * the host, himeno_gpu.cu for a GPU). Must not know of MPI.
  *
  * Dimensions are in C order: i is dimension 0, k is dimension 2 and contiguous in memory. Each rank
- * has all of i and a piece of j and k, with one point of halo on the sides of that piece.
- */
+ * has all of i and a part of j and k, with one point of halo on the sides of that part. */
 
 #ifndef HIMENO_H_INCLUDED
 #define HIMENO_H_INCLUDED
@@ -22,37 +20,37 @@
 #define N_CUT 2                 /* dimensions that are divided among the ranks: j and k */
 #define FLOPS_PER_POINT 34      /* as the Himeno benchmark counts them */
 
-/* A pointer that kernels follow; the tests without a GPU define it otherwise. */
+/* A pointer that kernels dereference; the tests without a GPU define it differently. */
 #ifndef GPU_POINTER
 #define GPU_POINTER(type_) type_ *
 #endif
 
-/* Only ints, because rank 0 sends it to the others as such. */
+/* All members are int: rank 0 broadcasts it as an array of ints. */
 struct options {
-    int size[N_DIMS];           /* points of the whole domain, its fixed boundary included */
-    int grid[N_CUT];            /* ranks in j and in k; 0: to be chosen */
+    int size[N_DIMS];           /* points of the whole domain, with its fixed boundary */
+    int grid[N_CUT];            /* ranks in j and in k; 0: chosen automatically */
     int iterations;             /* timed */
-    int check;                  /* iterations that are compared with a single-rank run; 0: none */
-    int memory;                 /* a MEMORY__ value; any: on a GPU if every rank has one */
-    int corrupt;                /* damage one value before it is compared */
-    int run;                    /* 0: leave at once with exit_status */
+    int check;                  /* iterations to compare with a single-rank run; 0: none */
+    int memory;                 /* a MEMORY__ value; any: GPU memory if every rank has a GPU */
+    int corrupt;                /* corrupt one value before the comparison */
+    int run;                    /* 0: exit at once with exit_status */
     int exit_status;
 };
 
 struct part {
     int whole[N_DIMS];          /* points of the whole domain */
-    int first[N_CUT];           /* the first owned point's place in it, in j and k */
+    int first[N_CUT];           /* coordinates of the first owned point in it, in j and k */
     int owned[N_CUT];           /* points owned in j and k */
     int row, plane;             /* floats from a point to the next one in j and in i */
     size_t n_points;            /* floats of one array, halo included */
 };
 
-/* What the arrays are filled with: the benchmark's values, most of which are the same everywhere,
- * or values that differ from point to point, so that no wrong one goes unseen. */
+/* Initial values of the arrays: those of the benchmark, most of which are the same everywhere, or
+ * values that differ from point to point, so that a misplaced value is detected. */
 enum { VALUES__BENCHMARK, VALUES__VARIED };
 
-/* The arrays, all in one allocation, which the first begins. The next pressure is computed from the
- * pressure, then the two change places. */
+/* The arrays, in one allocation that begins with the first one. The next pressure is computed from
+ * the pressure, then the two are swapped. */
 #define N_ARRAYS 14
 struct grid {
     GPU_POINTER(float) a[4];
@@ -62,25 +60,25 @@ struct grid {
     GPU_POINTER(float) work;
     GPU_POINTER(float) pressure;
     GPU_POINTER(float) next;
-    GPU_POINTER(double) residual;       /* one for each iteration */
-    GPU_POINTER(double) partial;        /* a GPU's sums, one for each of its blocks */
+    GPU_POINTER(double) residual;       /* one per iteration */
+    GPU_POINTER(double) partial;        /* a GPU's sums, one per thread block */
 };
 
-/* A kind of memory and how the grid is worked on in it. 0 is good and -1 means that a function
- * failed and said why. When one returns, what it wrote is in its place: MPI may then read it. */
+/* A kind of memory and the operations on the grid in it. They return 0, or -1 after printing an
+ * error. Their writes are complete when they return, so MPI may read the arrays. */
 struct memory {
     const char *name;
 
-    /* Gets memory for the arrays and for the residuals of so many iterations; with none to be had
-     * grid->a[0] (OUT) is NULL. The caller frees it. */
+    /* Allocates the arrays, and residuals for that many iterations; on failure grid->a[0] (OUT) is
+     * NULL. The caller frees it. */
     int (*alloc) (const struct part * part, int iterations, struct grid * grid);
     void (*free) (struct grid * grid);
 
-    /* Writes all arrays; the pressure's halo gets no numbers (NaN). */
+    /* Writes all arrays; the pressure's halo is set to NaN. */
     int (*fill) (const struct part * part, const struct grid * grid, int values);
 
     /* One iteration: from pressure, whose halo is up to date, to next. residual[iteration] becomes
-     * the sum of the owned points' squared changes. */
+     * the sum of the squared changes of the owned points. */
     int (*step) (const struct part * part, const struct grid * grid, int iteration);
 
     /* Copies n residuals, or the whole array of the pressure, to the host. */
@@ -91,7 +89,7 @@ struct memory {
     int (*corrupt) (const struct part * part, const struct grid * grid);
 };
 
-/* Reads the command line into opt (IN: defaults, OUT). Prints the help, or what is wrong. */
+/* Parses the command line into opt (IN: defaults, OUT). Prints the help or the error. */
 void options_parse(int argc, char *argv[], struct options *opt);
 
 #ifdef __cplusplus

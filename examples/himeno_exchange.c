@@ -3,9 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The parts of the himeno example's domain and their halos. See himeno_exchange.h.
- */
+/* The parts of the himeno example's domain and the exchange of their halos. */
 
 #include "himeno_exchange.h"
 #include <stdio.h>
@@ -14,13 +12,13 @@
 #define SIDE_SELF (N_SIDES / 2)
 #define SIDE_OPPOSITE(side_) (N_SIDES - 1 - (side_))
 
-/* A side's neighbour is a step of -1, 0 or 1 in j (d 0) and in k (d 1). */
+/* The neighbour on a side is a step of -1, 0 or 1 in j (d 0) and in k (d 1). */
 static int side_step(int side, int d)
 {
     return (d == 0 ? side / 3 : side % 3) - 1;
 }
 
-/* Remaining points go to the first ranks. */
+/* The remainder goes to the first ranks. */
 void part_init(const struct options *opt, const int grid[N_CUT], const int place[N_CUT],
                struct part *part)
 {
@@ -56,8 +54,8 @@ int grid_init(const struct options *opt, int grid[N_CUT])
     return 0;
 }
 
-/* A side's points are a piece of a plane, in all planes: rows of it are the blocks of a vector, and
- * planes the blocks of one more. */
+/* The points of a side are a rectangle in each plane: a vector of its rows, and a vector of
+ * planes. */
 void exchange_init(const struct part *part, MPI_Comm comm, const int grid[N_CUT],
                    const int place[N_CUT], struct exchange *ex)
 {
@@ -105,7 +103,7 @@ void exchange_free(struct exchange *ex)
             MPI_Type_free(&ex->type[side]);
 }
 
-/* The tag is the side as the sender sees it. */
+/* The tag is the side as seen by the sender. */
 void exchange_run(const struct exchange *ex, float *array)
 {
     MPI_Request request[2 * N_SIDES];

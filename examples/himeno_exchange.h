@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Which points of the himeno example's domain each rank has, and the exchange of the halo between
- * them. It must not know what is computed.
- */
+/* Distribution of the himeno example's domain to the ranks, and the exchange of their halos. Must
+ * not know what is computed. */
 
 #ifndef HIMENO_EXCHANGE_H_INCLUDED
 #define HIMENO_EXCHANGE_H_INCLUDED
@@ -14,32 +12,32 @@
 #include "himeno.h"
 #include <mpi.h>
 
-#define N_SIDES 9               /* 4 faces, 4 edges, and the part itself amid them */
+#define N_SIDES 9               /* 4 faces, 4 edges, and the part itself */
 
 struct exchange {
     MPI_Comm comm;
-    int neighbour[N_SIDES];     /* MPI_PROC_NULL beyond the domain's boundary */
-    MPI_Datatype type[N_SIDES]; /* what goes to that side, and what comes from it */
-    size_t send_at[N_SIDES];    /* where it begins in the array */
+    int neighbour[N_SIDES];     /* MPI_PROC_NULL outside the domain */
+    MPI_Datatype type[N_SIDES]; /* of the data sent to, and received from, that side */
+    size_t send_at[N_SIDES];    /* offset of the sent data in the array */
     size_t recv_at[N_SIDES];
     long long bytes;            /* sent by this rank in one exchange */
 };
 
-/* Divides all ranks among j and k, as the options say or as it fits. Returns 0 if that is not to be
- * done, after rank 0 has said why. */
+/* Divides all ranks among j and k, as given by the options or automatically. Returns 0 if that is
+ * impossible, after rank 0 has printed why. */
 int grid_init(const struct options *opt, int grid[N_CUT]);
 
-/* The part of the rank at a place in the grid of ranks. */
+/* The part of the rank at a position in the grid of ranks. */
 void part_init(const struct options *opt, const int grid[N_CUT], const int place[N_CUT],
                struct part *part);
 
-/* Finds the neighbours of the rank at place in the grid of ranks that comm is, and makes the types;
- * the caller frees ex. */
+/* Finds the neighbours of the rank at a position in the grid of ranks, which is comm, and creates
+ * the types. The caller frees ex. */
 void exchange_init(const struct part *part, MPI_Comm comm, const int grid[N_CUT],
                    const int place[N_CUT], struct exchange *ex);
 void exchange_free(struct exchange *ex);
 
-/* Fills the halo of an array, in whatever memory it is, from the neighbours. Collective. */
+/* Fills the halo of an array, in any kind of memory, from the neighbours. Collective. */
 void exchange_run(const struct exchange *ex, float *array);
 
 #endif /* HIMENO_EXCHANGE_H_INCLUDED */

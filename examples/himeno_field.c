@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The grid of the himeno example in host memory, and Jacobi's loop on the CPU. It must not know of
- * MPI.
- */
+/* The grid of the himeno example in host memory, and Jacobi's loop on the CPU. Must not know of
+ * MPI. */
 
 #include "himeno_point.h"
 #include <stdint.h>

@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The grid of the himeno example in GPU memory, and Jacobi's loop as kernels: a thread computes a
- * column of points in i, neighbouring threads are neighbours in k. It must not know of MPI.
- */
+/* The grid of the himeno example in GPU memory, and Jacobi's loop as kernels: a thread computes a
+ * column of points in i, adjacent threads are adjacent in k. Must not know of MPI. */
 
 #define PROGRAM "himeno"
 #include "example_gpu.cuh"
@@ -18,7 +16,7 @@
 #define THREADS_K 64
 #define THREADS_J 4
 #define THREADS (THREADS_K * THREADS_J)
-#define PIECES_I 16             /* a column is divided among so many threads, for enough of them */
+#define PIECES_I 16             /* threads that share a column, so that there are enough threads */
 
 extern "C" __global__ void himeno_fill(struct part part, struct grid grid, int values)
 {
@@ -30,20 +28,20 @@ extern "C" __global__ void himeno_fill(struct part part, struct grid grid, int v
             point_fill(&part, &grid, values, i, j, k);
 }
 
-/* Sum of the block's values, at its first thread, the same in every run. Each thread comes with its
- * number in the block; sum has room for all. */
+/* Sum of a block's values, returned to its first thread, in an order that is the same in every run.
+ * thread is the thread's number in the block; sum has an element for each. */
 __device__ static inline double block_sum(double value, int thread, double *sum)
 {
     sum[thread] = value;
     for (int half = THREADS / 2; half > 0; half /= 2) {
-        __syncthreads();        /* the other half's sums are there */
+        __syncthreads();        /* the sums of the other half are written */
         if (thread < half)
             sum[thread] += sum[thread + half];
     }
     return sum[0];
 }
 
-/* One iteration; each block leaves its share of the residual in partial. */
+/* One iteration; each block writes its part of the residual to partial. */
 extern "C" __global__ void himeno_step(struct part part, struct grid grid)
 {
     __shared__ double sum[THREADS];
@@ -60,7 +58,7 @@ extern "C" __global__ void himeno_step(struct part part, struct grid grid)
         grid.partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = residual;
 }
 
-/* Adds up what n blocks left; one block. */
+/* Adds up the partial sums of n blocks; runs as one block. */
 extern "C" __global__ void himeno_residual(struct grid grid, int n, int iteration)
 {
     __shared__ double sum[THREADS];
@@ -73,7 +71,7 @@ extern "C" __global__ void himeno_residual(struct grid grid, int n, int iteratio
         grid.residual[iteration] = residual;
 }
 
-/* Blocks for so many points in j and in k. */
+/* Blocks for the points in j and in k. */
 static dim3 blocks_for(const struct part *part, int halo)
 {
     int in_j = part->owned[0] + halo, in_k = part->owned[1] + halo;
@@ -96,7 +94,7 @@ static int gpu_alloc(const struct part *part, int iterations, struct grid *grid)
     cudaError_t error = cudaMalloc((void **) &base, sums_at + sums);
 
     if (error == cudaErrorMemoryAllocation) {
-        (void) cudaGetLastError();      /* it is dealt with */
+        (void) cudaGetLastError();      /* the error has been handled */
         grid->a[0] = NULL;
         return 0;
     }
@@ -137,7 +135,7 @@ static int gpu_step(const struct part *part, const struct grid *grid, int iterat
                               step_args, 0, NULL));
     CUDA_TRY(cudaLaunchKernel((const void *) himeno_residual, dim3(1), dim3(THREADS),
                               residual_args, 0, NULL));
-    /* MPI knows nothing of these kernels: they must be done before it reads what they write */
+    /* MPI does not wait for kernels: these must finish before MPI reads their output */
     CUDA_TRY(cudaDeviceSynchronize());
     return 0;
 }

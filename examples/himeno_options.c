@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The command line of the himeno example. Rank 0 alone reads it, so that all ranks work with the
- * same options; it must not know of MPI.
- */
+/* The command line of the himeno example. Only rank 0 parses it, so that all ranks use the same
+ * options. Must not know of MPI. */
 
 #include "himeno.h"
 #include "example_options.h"
@@ -50,8 +48,7 @@ static int size_option(const char *text, int size[N_DIMS])
     return list_option(text, 3, N_DIMS, size);
 }
 
-/* Takes an option that has a value; returns 1, or 0 if the value is bad, or -1 for an unknown
- * name. */
+/* Parses an option with a value. Returns 1; 0 if the value is bad; -1 if the name is unknown. */
 static int option_take(const char *name, const char *value, struct options *opt)
 {
     if (strcmp(name, "--size") == 0)
@@ -67,10 +64,10 @@ static int option_take(const char *name, const char *value, struct options *opt)
     return -1;
 }
 
-/* Says whether a domain of this size can be had, whole on one rank; prints what is wrong if not. */
+/* Whether a domain of this size is possible, even on one rank; prints an error if not. */
 static int options_fit(const struct options *opt)
 {
-    /* a plane's points are counted in an int, all points of the arrays in bytes of a size_t */
+    /* points of a plane are counted in an int, bytes of all arrays in a size_t */
     long long plane = (opt->size[1] + 2LL) * (opt->size[2] + 2LL);
     long long floats = PTRDIFF_MAX / (long long) sizeof(float);
 

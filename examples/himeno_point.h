@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the himeno example computes at one point, and what the arrays hold there at first: for the
- * host (C) and for the GPU's kernels (CUDA C). It must not know where the arrays are.
- */
+/* The computation of the himeno example at one point, and initial values: for the host (C) and for
+ * the GPU's kernels (CUDA C). Must not know where the arrays are. */
 
 #ifndef HIMENO_POINT_H_INCLUDED
 #define HIMENO_POINT_H_INCLUDED
@@ -20,9 +18,9 @@
 #define FOR_BOTH static inline
 #endif
 
-#define OMEGA 0.8f              /* relaxation */
+#define OMEGA 0.8f              /* relaxation factor */
 
-/* Gives the arrays their places in the allocation that starts at base. */
+/* Assigns the arrays to the allocation that starts at base. */
 FOR_BOTH void grid_place(const struct part *part, float *base, struct grid *grid)
 {
     size_t n = part->n_points;
@@ -91,7 +89,7 @@ FOR_BOTH float point_change(const struct part *part, const struct grid *grid, si
     return (sum * grid->a[3][at] - grid->pressure[at]) * grid->bound[at];
 }
 
-/* Says whether a local point is computed: the domain's outermost points keep their values. */
+/* Whether a local point is computed: the outermost points of the domain keep their values. */
 FOR_BOTH int point_is_computed(const struct part *part, int j, int k)
 {
     int in_j = part->first[0] + j - 1, in_k = part->first[1] + k - 1;
@@ -99,7 +97,7 @@ FOR_BOTH int point_is_computed(const struct part *part, int j, int k)
     return in_j > 0 && in_j < part->whole[1] - 1 && in_k > 0 && in_k < part->whole[2] - 1;
 }
 
-/* Computes one point; returns its share of the residual. */
+/* Computes one point; returns its part of the residual. */
 FOR_BOTH double point_step(const struct part *part, const struct grid *grid, int i, int j, int k)
 {
     size_t at = (size_t) i * (size_t) part->plane + (size_t) (j * part->row + k);

@@ -3,7 +3,7 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-dnl GPUDT_CHECK_DEVICE - the device is one that this fork changes
+dnl GPUDT_CHECK_DEVICE - the device is one that this fork supports
 AC_DEFUN([GPUDT_CHECK_DEVICE],[
 case $with_device in
     ''|yes) gpudt_device=ch3:nemesis ;;
@@ -14,7 +14,7 @@ esac
 AC_SUBST([gpudt_device])
 ])
 
-dnl GPUDT_CHECK_TOOLS - what maint/ and MPICH's autogen.sh run
+dnl GPUDT_CHECK_TOOLS - tools that maint/ and MPICH's autogen.sh need
 AC_DEFUN([GPUDT_CHECK_TOOLS],[
 AC_CHECK_PROGS([PYTHON3],[python3])
 AS_IF([test -z "$PYTHON3"],[AC_MSG_ERROR([python3 not found; install Python 3.6 or newer])])
@@ -24,8 +24,8 @@ for gpudt_tool in autoconf automake libtoolize m4 patch perl ; do
 done
 ])
 
-dnl GPUDT_CHECK_CCACHE - compilers are run through ccache where there is one. It is put in front of
-dnl them in PATH, not in CC: what CC says ends up in the installed mpicc.
+dnl GPUDT_CHECK_CCACHE - run compilers through ccache if it is present. It is added to PATH, not to
+dnl CC, because the installed mpicc contains CC.
 AC_DEFUN([GPUDT_CHECK_CCACHE],[
 AC_CHECK_PROG([gpudt_ccache],[ccache],[yes],[no])
 gpudt_path=
@@ -42,8 +42,8 @@ AS_IF([test $gpudt_ccache = yes],[
 AC_SUBST([gpudt_path])
 ])
 
-dnl GPUDT_CHECK_FORTRAN - is there a compiler, and does it take MPI's choice arguments only when told to?
-dnl gfortran does since release 10 (https://gcc.gnu.org/gcc-10/porting_to.html).
+dnl GPUDT_CHECK_FORTRAN - find a compiler, and the flags by which it accepts MPI's choice arguments.
+dnl gfortran needs them since release 10 (https://gcc.gnu.org/gcc-10/porting_to.html).
 AC_DEFUN([GPUDT_CHECK_FORTRAN],[
 AC_REQUIRE([AC_PROG_FC])
 gpudt_fflags=
@@ -69,9 +69,9 @@ AC_MSG_RESULT([${gpudt_fflags:-no}])
 AC_LANG_POP([Fortran])
 ])
 
-dnl GPUDT_CHECK_ALIGN - may the library's code be aligned? The loops that pack datatypes on the CPU are
-dnl a few instructions long: where in a cache line the linker happens to put them changes their speed
-dnl by up to a half, and any function added to the library moves them. Sets gpudt_align.
+dnl GPUDT_CHECK_ALIGN - find flags that align the library's code. The loops that pack datatypes on the
+dnl CPU are a few instructions long: their position in a cache line changes their speed by up to a
+dnl half, and any function added to the library moves them. Sets gpudt_align.
 AC_DEFUN([GPUDT_CHECK_ALIGN],[
 gpudt_align="-falign-functions=64 -falign-loops=32"
 AC_MSG_CHECKING([whether $CC takes $gpudt_align])
@@ -84,16 +84,16 @@ AC_COMPILE_IFELSE([AC_LANG_PROGRAM([],[])],[AC_MSG_RESULT([yes])],[
 CFLAGS=$gpudt_saved
 ])
 
-dnl GPUDT_DEFAULT_ARCHS - of the architectures on standard input, one a line in ascending order, those
-dnl to make machine code for. Code made for X.y runs on every GPU X.z with z >= y, so the lowest minor
-dnl version of a major one is enough. Tegra chips are excepted: they run neither code of discrete GPUs
-dnl nor that of other Tegra chips (CUDA C++ Programming Guide, section 6.1.2). Those from 7.5 up are
-dnl 8.7 (Orin) and Thor, which is 11.0, and 10.1 up to nvcc 12.9. What else there may be is served by
-dnl PTX, see the datatype engine's Makefile.mk.
+dnl GPUDT_DEFAULT_ARCHS - reads architectures from standard input, one per line in ascending order, and
+dnl prints those to make machine code for. Code made for X.y runs on every GPU X.z with z >= y, so the
+dnl lowest minor version of each major one is enough. Exceptions are Tegra chips, which run neither
+dnl code of discrete GPUs nor that of other Tegra chips (CUDA C++ Programming Guide, section 6.1.2).
+dnl Those from 7.5 up are 8.7 (Orin) and Thor, which is 11.0, and 10.1 up to nvcc 12.9. All other
+dnl architectures use PTX, see the datatype engine's Makefile.mk.
 AC_DEFUN([GPUDT_DEFAULT_ARCHS],
 [awk '{ major = int($[]1 / 10) } major != last || $[]1 == 87 || $[]1 == 101 { print } { last = major }'])
 
-dnl GPUDT_CHECK_CUDA - nvcc, its version, and the architectures to make code for, from sm_75 up. Sets
+dnl GPUDT_CHECK_CUDA - find nvcc, its version, and the architectures to make code for, from sm_75 up. Sets
 dnl NVCC (empty: no kernels), gpudt_cuda_dir, gpudt_cuda_version, gpudt_cuda_archs (ascending).
 AC_DEFUN([GPUDT_CHECK_CUDA],[
 gpudt_cuda_dir=
@@ -120,7 +120,7 @@ extern "C" __global__ void k(CUdeviceptr *p) { *p = CUDA_VERSION; }
 _GPUDT_EOF
     AS_IF([AC_TRY_COMMAND([$NVCC -cubin -arch=sm_80 -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],[
         AC_MSG_RESULT([yes])
-        # nvcc may be a script that runs one elsewhere: it says itself where its toolkit is
+        # nvcc may be a script that runs another one: ask it for the folder of its toolkit
         gpudt_cuda_dir=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^#\\$ TOP=//p'`
         gpudt_cuda_dir=`cd "$gpudt_cuda_dir" && pwd`
         gpudt_cuda_version=`$NVCC --version | sed -n 's/.*release \([[0-9.]]*\),.*/\1/p'`

@@ -3,7 +3,7 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-dnl GPUDT_MPICH_SOURCE - find MPICH's release and make the build's copy of it
+dnl GPUDT_MPICH_SOURCE - find MPICH's release and create the build's copy of it
 AC_DEFUN([GPUDT_MPICH_SOURCE],[
 AS_IF([test "x$with_mpich_source" = xyes || test "x$with_mpich_source" = xno],
       [AC_MSG_ERROR([--with-mpich-source needs a folder or a tarball])])
@@ -15,7 +15,7 @@ AS_IF(["$srcdir/maint/sync-tree" --source "$mpich_source" --tree mpich],[],
       [AC_MSG_ERROR([MPICH's source could not be prepared (see the line above)])])
 ])
 
-dnl GPUDT_MPICH_ARGS - MPICH's configure line: the user's options but for ours, and this fork's defaults
+dnl GPUDT_MPICH_ARGS - arguments of MPICH's configure: the user's options except ours, and our defaults
 AC_DEFUN([GPUDT_MPICH_ARGS],[
 gpudt_args=
 gpudt_quote() {
@@ -37,7 +37,7 @@ gpudt_args="'--with-device=$gpudt_device' --with-datatype-engine=dataloop --with
 gpudt_args="$gpudt_args `gpudt_quote "--with-custom-version-string=$PACKAGE_NAME $PACKAGE_VERSION${with_custom_version_string:+, $with_custom_version_string}"`"
 AS_IF([test -z "$enable_yield"],[gpudt_args="$gpudt_args --enable-yield=sched_yield"])
 AS_IF([test -n "$enable_fortran"],[gpudt_args="$gpudt_args '--enable-fortran=$enable_fortran'"])
-# the later of two flags counts, so the user's are last
+# the later of two flags takes effect, so the user's are last
 gpudt_add_flags() {
     AS_IF([test -n "$[]2$[]3"],[gpudt_args="$gpudt_args `gpudt_quote "$[]1=$[]2${2:+ }$[]3"`"])
 }
@@ -51,8 +51,8 @@ AS_IF([test -n "$NVCC"],[
 gpudt_args="$gpudt_args 'GPUDT_VERSION=$PACKAGE_VERSION'"
 ])
 
-dnl GPUDT_MPICH_CONFIGURE - run it, unless build/ was configured with the same line before. With
-dnl another line build/ is made anew: MPICH's objects would not notice all of what has changed.
+dnl GPUDT_MPICH_CONFIGURE - run it, unless build/ was configured with the same arguments before. With
+dnl other arguments build/ is recreated: MPICH's make would not rebuild all that depends on them.
 AC_DEFUN([GPUDT_MPICH_CONFIGURE],[
 cat > configure-mpich.new <<_GPUDT_EOF
 #!/bin/sh
@@ -77,7 +77,7 @@ AS_IF([cmp -s configure-mpich.new configure-mpich && test -x build/config.status
 ])
 ])
 
-dnl GPUDT_SUMMARY - what will be built
+dnl GPUDT_SUMMARY - print what will be built
 AC_DEFUN([GPUDT_SUMMARY],[
 # the value of a variable in MPICH's config.status, whose lines read S["NAME"]="VALUE"
 gpudt_of_mpich() {

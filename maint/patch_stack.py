@@ -2,12 +2,12 @@
 ## Copyright (C) by the MPICH-Gpudt authors
 ##     See COPYRIGHT in top-level directory
 ##
-"""Our edits to MPICH's files: a stack of patches, applied in order and exactly to the line.
+"""Our edits to MPICH's files: a stack of patches, applied in order, at exact line numbers.
 
-A patch is a text and, for each file, hunks without context (diff -U0). Fixes come first, then hooks,
-each in the order of their names. The line numbers of a patch are those of the file with all earlier
-patches applied. Nothing is searched for: a hunk whose removed lines are not where it says does not
-fit.
+A patch is a message and, for each file, hunks without context (diff -U0). Fixes come first, then
+hooks, each in the order of their names. The line numbers of a patch are those of the file with all
+earlier patches applied. A hunk whose removed lines are not at its line number does not apply; there
+is no search.
 """
 
 import re
@@ -36,7 +36,7 @@ class Hunk:
 
 
 class Patch:
-    """A file of the stack: its text before the first hunk, and file of MPICH -> hunks."""
+    """A file of the stack: its message, and file of MPICH -> hunks."""
 
     def __init__(self, path):
         self.path = path
@@ -79,7 +79,7 @@ class Patch:
 
 
 def lines_of(data):
-    """As diff and patch see lines: nothing but a line feed ends one."""
+    """Lines as diff and patch define them: only a line feed ends a line."""
     return re.findall(rb"[^\n]*\n|[^\n]+", data)
 
 
@@ -93,13 +93,13 @@ def stack(top):
 
 
 def parse(diff):
-    """Hunks of the text that diff -U0 prints after its two lines of names."""
+    """The hunks of diff -U0's output, without its two lines of names."""
     hunks, sizes = [], []
     for line in lines_of(diff):
         header = HUNK.match(line)
         if header:
             first, removed, added = (1 if n is None else int(n) for n in header.groups())
-            # a hunk that removes nothing names the line that it comes after
+            # the line number of a hunk that removes nothing is that of the line before it
             hunks.append(Hunk(first if removed == 0 else first - 1, [], []))
             sizes.append((removed, added))
         elif hunks and line[:1] == b"-":
@@ -148,8 +148,8 @@ def diff(old, new):
 
 
 def together(edit, other):
-    """Two lists of hunks for the same lines, as one list. None where the result would depend on which is
-    applied first: they change the same lines, or add lines at the same place."""
+    """Merges two lists of hunks for the same lines. None if the result would depend on their order: they
+    change the same lines, or add lines at the same place."""
     merged = sorted(edit + other, key=lambda h: (h.start, h.end))
     for a, b in zip(merged, merged[1:]):
         is_same_place = a.start == a.end == b.start == b.end

@@ -18,10 +18,10 @@ OWN_LISTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/mp
 # Folders whose programs do not print "No Errors": their exit status counts (judge-by-status).
 BY_STATUS = ("basic",)
 
-# The generated lists repeat few programs with many types, counts and seeds, or algorithms. Of each
-# program in such a list one line in this many runs, from its first; 1: all. Five divides none of the
-# periods of the lists (2 types, 6 or 4 counts, 2 relations of send to receive count; 2 to 4 radices
-# of an algorithm), so every value of each still occurs.
+# The generated lists run a few programs with many types, counts, seeds or algorithms. Of the lines of
+# each such program, every Nth is run, from the first; 1: all. Five is coprime to the periods of the
+# lists (2 types, 6 or 4 counts, 2 relations of send to receive count; 2 to 4 radices of an
+# algorithm), so every value of each still occurs.
 SHARES = {"testlist.dtp": 5, "testlist.cvar": 5}
 
 
@@ -89,7 +89,7 @@ def read_list(path):
 
 
 def find_list(build, srcdir, folder, name):
-    """The file runtests would read for this folder: the configured one, else the source's.
+    """The list of a folder: the configured one, else the source's, both as runtests would read it.
 
     Else this tree's, for the folder that upstream builds but has no list for.
     """

@@ -4,9 +4,9 @@
 ##
 """Judges what upstream's runtests printed: against the plan, and against the expected failures.
 
-Pure text in, verdicts out; starts no process. The rule everywhere: what is not known to have passed
-has failed. A test without a result line, a result that the plan does not know, and a result file
-without its closing line are failures.
+Text in, verdicts out; starts no process. A test that is not known to have passed has failed. A test
+without a result line, a result that is not in the plan, and a result file without its closing line
+are failures.
 """
 
 import fnmatch
@@ -24,11 +24,11 @@ CLOSING = re.compile(r"^1\.\.\d+\s*$")
 
 
 class ExpectedError(Exception):
-    """A line of the expected-failures file that is not of its form."""
+    """A malformed line of the expected-failures file."""
 
 
 class Outcome:
-    """What became of one test: its status, seconds, and what it printed when it failed."""
+    """The result of one test: its status, seconds, and its output if it failed."""
 
     def __init__(self, test, status, seconds=0.0, text=""):
         self.test = test
@@ -135,7 +135,7 @@ def read_expected(path, device):
 
 
 class Verdict:
-    """All outcomes sorted by what they mean; ok only if nothing unexpected happened.
+    """All outcomes by verdict; ok only if nothing unexpected happened.
 
     whole: the plan holds all lists of its folders, so a listed program that it lacks does not exist.
     """

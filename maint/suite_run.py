@@ -4,9 +4,8 @@
 ##
 """Configures, builds and runs MPICH's suite: everything of run-suite that starts processes.
 
-Knows nothing of which failures are expected. Every process it starts carries a mark in its
-environment, inherited through mpiexec and spawned programs, and only processes with the mark are
-ever killed.
+Must not know which failures are expected. Every process that it starts has a mark in its environment,
+inherited through mpiexec and spawned programs, and only processes with the mark are killed.
 """
 
 import concurrent.futures
@@ -23,8 +22,8 @@ from suite_results import FAILED, MISSING
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MARK = "MPITEST_RUN_MARK"
-# What the caller's environment must not decide: runtests' own switches, a parent make's job server
-# and options, and mpiexec's limits.
+# Removed from the caller's environment: runtests' own switches, a parent make's job server and
+# options, and mpiexec's limits.
 UNWANTED = re.compile(r"^(V|VERBOSE|RUNTESTS_.*|MPITEST_.*|MAKEFLAGS|MFLAGS|MAKELEVEL|MPIEXEC_.*|"
                       r"HYDRA_.*|PMI_.*|DESTDIR)$")
 # Seconds that mpiexec gets beyond a test's limit to end the test itself.
@@ -89,7 +88,7 @@ class Runner:
                         MPITEST_MEMORY_TOTAL=str(min(20, memory_gigabytes())),
                         MPITEST_MEMORY_MULTIPLIER=str(args.jobs))
         if args.jobs > 1:
-            # a test shares its processors with those of the other folders, which it cannot know
+            # a test shares its processors with tests of other folders, which MPI cannot know
             self.env["MPIR_CVAR_YIELD_SLEEP"] = "1"
 
     # configure ---------------------------------------------------------------------------------
@@ -109,7 +108,7 @@ class Runner:
         command += [] if have["io"] else ["--disable-romio"]
         command += [] if have["cxx"] else ["--disable-cxx"]
         command += args.configure_option
-        # What MPICH's configure tells the suite's when it calls it.
+        # The arguments that MPICH's configure passes to the suite's.
         settings = {"FROM_MPICH": "yes", "MPICH_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
                     "MPICH_ENABLE_FC": "yes" if have["f90"] else "no",
                     "MPICH_ENABLE_CXX": "yes" if have["cxx"] else "no",
@@ -219,7 +218,7 @@ class Runner:
             file.writelines(test.line + "\n" for test in unit.tests)
         with open(tap, "w", encoding="utf-8"):
             pass
-        # the end keeps the marks of pt2pt and pt2pt.dtp apart, which run at the same time
+        # the last character distinguishes the marks of pt2pt and pt2pt.dtp, which run at the same time
         mark = f"{self.mark}-{unit.file_stem}:"
         command = [os.path.join(self.args.tests, "runtests"), f"-srcdir={self.args.source}",
                    f"-tests={list_file}", f"-testdirs={unit.folder}", f"-tapfile={tap}",
@@ -234,7 +233,7 @@ class Runner:
         with open(self.log_of(unit), "wb") as log:
             status = subprocess.call(command, cwd=self.args.tests, env=env, stdout=log, stderr=log,
                                      stdin=subprocess.DEVNULL)
-        # A test that has failed may have left processes behind.
+        # A failed test may have left processes.
         send(self._marked(mark), signal.SIGKILL)
         problem = f"runtests ended with status {status}" if status != 0 else None
         with open(tap, encoding="utf-8", errors="replace") as file:
@@ -246,7 +245,7 @@ class Runner:
                 if pid.isdigit() and environment_of(pid).get(MARK, "").startswith(mark)]
 
     def _watch(self, limit):
-        """End what mpiexec should have ended, and everything once the time limit has passed."""
+        """Kill processes that mpiexec should have ended, and all of them after the time limit."""
         if limit and time.monotonic() > limit and not self.stopped.is_set():
             self.say("time limit reached; stopping")
             self.stop()
@@ -256,7 +255,7 @@ class Runner:
                 send([pid], signal.SIGKILL)
 
     def stop(self):
-        """End every process of this run; idempotent."""
+        """Kill every process of this run; idempotent."""
         self.stopped.set()
         with open(self.stop_file, "w", encoding="utf-8") as file:
             file.write("stop\n")
@@ -278,7 +277,7 @@ class Runner:
         return os.path.join(self.args.log, unit.file_stem + ".out")
 
     def keep_failures(self, unit, outcomes):
-        """Write a log for each failed test: how to repeat it, and what it printed."""
+        """Write a log for each failed test: how to repeat it, and its output."""
         for outcome in outcomes:
             if outcome.status == MISSING:
                 self.failure_logs[outcome.test.key] = self.log_of(unit)

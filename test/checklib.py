@@ -2,7 +2,7 @@
 ## Copyright (C) by the MPICH-Gpudt authors
 ##     See COPYRIGHT in top-level directory
 ##
-"""What the check programs share: counting, running commands, and the closing line."""
+"""Shared by the check programs: counting, running commands, and the closing line."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import traceback
 
 
 class Checks:
-    """Counts checks; each prints a line, a failed one with what was seen."""
+    """Counts checks; each prints a line, a failed one also the output."""
 
     def __init__(self, title):
         self.title = title

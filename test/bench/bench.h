@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Sample statistics and the CSV row that the host benchmarks share and compare-pingpong reads. It
- * must not know what is measured.
- */
+/* Sample statistics and the CSV row that the host benchmarks share and compare-pingpong reads. Must
+ * not know what is measured. */
 
 #ifndef BENCH_H_INCLUDED
 #define BENCH_H_INCLUDED
@@ -16,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory that is at the same place within pages in every run, whatever else the library has
- * allocated: copies between addresses whose low 12 bits are near each other are up to a half slower.
- *   bytes  (IN)  wanted
- *   skew   (IN)  bytes from a multiple of 2 MiB at which it begins; another for each buffer
- * Returns NULL if there is none; ends with bench_free. */
+/* Allocate memory with the same offset in pages in every run, independent of the library's
+ * allocations: copies between addresses with similar low 12 bits are up to a half slower.
+ *   bytes  (IN)  size
+ *   skew   (IN)  offset from a multiple of 2 MiB; different for each buffer
+ * Returns NULL on failure; to be freed by bench_free. */
 static inline void *bench_alloc(size_t bytes, size_t skew)
 {
     void *mem;
@@ -43,7 +41,7 @@ static inline int bench_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value below which the given part (0 to 1) of n sorted samples lies, interpolated. */
+/* The given quantile (0 to 1) of n sorted samples, interpolated. */
 static inline double bench_quantile(const double *sorted, int n, double part)
 {
     double place = part * (n - 1);
@@ -59,7 +57,7 @@ static inline void bench_header(const char *value_name)
     printf("type,bytes,%s,min,p90,MB/s\n", value_name);
 }
 
-/* Prints one case from n samples in seconds (sorted here); bytes 0: no rate to tell. */
+/* Print one case from n samples in seconds (sorted here); bytes 0: no rate. */
 static inline void bench_row(const char *type, long long bytes, double *seconds, int n)
 {
     double median;
@@ -71,7 +69,7 @@ static inline void bench_row(const char *type, long long bytes, double *seconds,
     fflush(stdout);
 }
 
-/* Reads a whole positive number up to limit; returns 0 if text is none. */
+/* Parse a positive integer up to limit; returns 0 if text is none. */
 static inline long bench_number(const char *text, long limit)
 {
     char *end;

@@ -3,18 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * MPI_Pack and MPI_Unpack on GPU memory, one rank, as CSV, beside what they should be measured by:
- * kernels written by hand for each layout, the driver's own copies, a contiguous copy of the packed
- * size and an empty launch, all in the same run. Every pack is compared with the kernel by hand
- * byte for byte. Times are microseconds, medians of the whole call.
+/* Measures MPI_Pack and MPI_Unpack on GPU memory, one rank, as CSV, together with references from
+ * the same run: kernels written by hand for each layout, the driver's own copies, a contiguous copy
+ * of the packed size, and an empty launch. Every pack is compared byte by byte with that of the
+ * kernel by hand. Times are microseconds, medians of the whole call.
  *
  *   bench_pack REF_CUBIN BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all
  *
- * Column `form`: plain; count, where the datatype is a quarter and its count four times as large,
- * and offset, where the buffer is one byte off any alignment. A time of -1: there is no such
- * yardstick.
- */
+ * Column `form`: plain; count, with a quarter of the datatype and four times the count; offset,
+ * with the buffer one byte off any alignment. A time of -1: there is no such reference. */
 
 #include <mpi.h>
 #include <string.h>
@@ -24,7 +21,7 @@
 
 #define USER_SZ ((size_t) 40 << 30)
 #define PACKED_SZ ((size_t) 512 << 20)
-#define MAX_COPIES 2048         /* a layout that the driver needs more copies for is left out */
+#define MAX_COPIES 2048         /* a layout that needs more driver copies is left out */
 
 enum form { PLAIN, COUNT, OFFSET, NFORMS };
 static const char *const form_names[NFORMS] = { "plain", "count", "offset" };
@@ -184,7 +181,7 @@ static int64_t count_different(struct bench *b, CUdeviceptr x, CUdeviceptr y, in
     return found;
 }
 
-/* Has the library packed what the kernel by hand packs? */
+/* Compare the library's packed data with that of the kernel by hand. */
 static void check_pack(struct bench *b, const struct layout *l, const struct refs_aux *aux,
                        struct call *call)
 {
@@ -309,7 +306,7 @@ int main(int argc, char **argv)
             MPI_Abort(MPI_COMM_WORLD, 2);
         }
         for (int i = 0; i < layout_count(); i++) {
-            /* Faces have a size of their own: once is enough. */
+            /* Faces have a fixed size: measured once. */
             if (in_list(argv[3], layout_name(i)) &&
                 (at == argv[2] || strncmp(layout_name(i), "face", 4) != 0))
                 time_layout(&b, i, bytes);

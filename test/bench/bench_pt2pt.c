@@ -3,23 +3,23 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Messages between ranks in host and GPU memory, as CSV. Between two ranks: ping-pong, exchange in
- * both directions, message rate, overlap with a kernel, many messages at once, time in calls. Each
- * of many datatypes is sent as such and, beside it, as a user without them would do it: by own
- * kernels and pinned memory, tuned for each case; by a 2-D copy; and as many contiguous bytes.
- * Between any number of ranks: the exchange with 26 neighbours, beside fused packing by hand; many
- * messages to all others; the first messages. What arrives is checked, each byte. It uses standard
- * MPI calls only, so that the same source measures any GPU-aware MPI.
+/* Measures messages between ranks in host and GPU memory, as CSV. Between two ranks: ping-pong,
+ * exchange in both directions, message rate, overlap with a kernel, many messages at once, time in
+ * calls. Each of many datatypes is sent as such, and for comparison as a user would do it without
+ * them: by own kernels and pinned memory, tuned for each case; by a 2-D copy; and as the same
+ * number of contiguous bytes. Between any number of ranks: the exchange with 26 neighbours,
+ * compared with fused packing by hand; many messages to all others; the first messages. All
+ * received bytes are checked. The program uses standard MPI calls only, so the same source measures
+ * any GPU-aware MPI.
  *
- * A row's type reads measure:memory/gpus:method:type; its time is in us, of
+ * The type of a row is measure:memory/gpus:method:type; its time is in us, of
  *   pingpong          half a round trip
  *   bidir             a message in each direction at once; MB/s is of one direction
  *   rate, window      one of many messages in a row; small ones, large ones
  *   window-both       the same in each direction at once; MB/s is of one direction
  *   overlap-messages  as bidir; -kernel: a kernel; -both: both at once
  *   isend-first       the call that sends first in a burst of 26; isend-burst: their mean
- *   iprobe            a call, beside sends that nobody has received; iprobe-idle: beside nothing
+ *   iprobe            a call, with unmatched sends; iprobe-idle: without
  *   beside-few        as pingpong, beside a kernel of few blocks; -memory: one that uses the memory
  *   halo26            an exchange; type pP_vV_rN: blocks of P^3 points, V variables, N ranks;
  *                     methods datatype, fused (one kernel packs all to GPU memory, which is sent;
@@ -28,20 +28,19 @@
  *                     other; bytes is the mean; type TYPE_rN: N ranks
  *   first             the first message and an empty answer; first-next: the second; first-peer:
  *                     the first to each further rank; first-init: MPI_Init; type TYPE_rN
- *   limit:...         what any method is bound by: an empty launch with a synchronize; the call
+ *   limit:...         lower bounds of any method: an empty launch with a synchronize; the call
  *                     that launches, alone and in a burst of 26; a contiguous copy to pinned memory
  *                     and back
  *
- * MB/s is the bytes over that time also where no message has ended by then.
+ * MB/s is bytes divided by that time, even if no message has completed by then.
  *
  * Build for host memory only:
  *   mpicc -O2 -o bench_pt2pt bench_pt2pt*.c
- * For GPU memory as well (CUDA being where the toolkit is):
+ * For GPU memory as well, with $CUDA the toolkit's folder:
  *   nvcc -O3 -arch=native -DWITH_GPU -c bench_pt2pt_gpu.cu
  *   mpicc -O2 -DWITH_GPU -o bench_pt2pt bench_pt2pt*.c bench_pt2pt_gpu.o \
  *       -L$CUDA/lib64 -lcudart_static -ldl -lrt -lpthread -lstdc++
- * Run: mpiexec -bind-to core -n 2 ./bench_pt2pt --help
- */
+ * Run: mpiexec -bind-to core -n 2 ./bench_pt2pt --help */
 
 #define _POSIX_C_SOURCE 200112L  /* posix_memalign */
 
@@ -54,11 +53,11 @@
 #include "bench.h"
 
 #define TUNING_REPETITIONS 3
-#define COMPUTE_SECONDS 50e-6   /* the kernel to overlap with takes at least about this */
-#define COMPUTE_ROUNDS 1000     /* of the first kernel, by whose time the next is scaled */
-#define MAX_BUFFER ((size_t) 8 << 30)   /* what is received at once lies in at most so much */
+#define COMPUTE_SECONDS 50e-6   /* minimum time of the kernel to overlap with, approximately */
+#define COMPUTE_ROUNDS 1000     /* of the first kernel; its time determines that of the next */
+#define MAX_BUFFER ((size_t) 8 << 30)   /* limit for the data received at once */
 
-/* ---- what is measured ---- */
+/* ---- measures ---- */
 
 static void sample_bidir(struct bench *bench)
 {
@@ -96,7 +95,7 @@ static void sample_compute(struct bench *bench)
     }
 }
 
-/* The kernel comes first: messages that need the GPU find it busy. */
+/* The kernel starts first, so that the GPU is busy for messages that need it. */
 static void sample_both(struct bench *bench)
 {
     if (bench->link.on_gpu)
@@ -106,7 +105,7 @@ static void sample_both(struct bench *bench)
         gpu_wait(STREAM__COMPUTE);
 }
 
-/* Chooses a kernel that takes as long as the messages, on both ranks the same. */
+/* Choose a kernel that takes as long as the messages, the same on both ranks. */
 static void compute_choose(struct bench *bench, double wanted)
 {
     double once, slower, rounds;
@@ -147,7 +146,7 @@ static int measure_overlap(struct bench *bench)
 
 /* ---- tuning the user's own kernel ---- */
 
-/* Tries one way, with the fastest of a few round trips; keeps it if it is the fastest so far. */
+/* Measure one tuning by the fastest of a few round trips; keep it if it is the fastest so far. */
 static void tuning_try(struct bench *bench, struct tuning candidate, struct tuning *best,
                        double *fastest)
 {
@@ -167,7 +166,7 @@ static void tuning_try(struct bench *bench, struct tuning candidate, struct tuni
     }
 }
 
-/* Finds the fastest way. Chunks need a kernel on both sides. */
+/* Find the fastest tuning. Chunks need a kernel on both sides. */
 static void tuning_choose(struct bench *bench)
 {
     static const size_t chunks[] = { 0, 4 << 20, 2 << 20, 1 << 20, 512 << 10, 256 << 10, 128 << 10,
@@ -273,7 +272,7 @@ static int method_run(struct bench *bench)
         right = is_right(bench, 1, 1);
     }
 #endif
-    /* the others are told beside it */
+    /* the other methods are compared with it */
     if (opt->measure[MEASURE__PINGPONG] || opt->measure[MEASURE__BIDIR] ||
         opt->measure[MEASURE__WINDOW] || opt->measure[MEASURE__BESIDE])
         right = right && measure_pingpong(bench);
@@ -289,7 +288,8 @@ static int method_run(struct bench *bench)
     return right;
 }
 
-/* Says what link the case needs. Messages that would not fit into memory at once are left out. */
+/* Set the link that the case needs. Messages that would not fit into memory at once are left
+ * out. */
 static void link_describe(struct bench *bench, const struct shape *shape, size_t bytes)
 {
     struct link *link = &bench->link;
@@ -324,7 +324,8 @@ static int case_run(struct bench *bench, int type, size_t bytes)
         if (is_there)
             shape_free(&shape);
         if (bench->rank == 0)
-            fprintf(stderr, "bench_pt2pt: no memory for %s of %zu bytes\n", shape_name(type), bytes);
+            fprintf(stderr, "bench_pt2pt: no memory for %s of %zu bytes\n", shape_name(type),
+                    bytes);
         return EXIT__CANNOT_RUN;
     }
     link_describe(bench, &shape, bytes);
@@ -346,7 +347,7 @@ static int case_run(struct bench *bench, int type, size_t bytes)
     return status;
 }
 
-/* Whether any measure goes from case to case. */
+/* Whether any measure needs a link. */
 static int has_links(const struct options *opt)
 {
     int m;
@@ -384,7 +385,7 @@ static int all_run(struct bench *bench)
     return status;
 }
 
-/* GPUs that every rank sees. Collective. */
+/* Number of GPUs that every rank sees. Collective. */
 static int gpus_seen(void)
 {
 #ifdef WITH_GPU
@@ -397,7 +398,7 @@ static int gpus_seen(void)
 #endif
 }
 
-/* Says whether the GPUs that the options ask for are there. */
+/* Whether there are as many GPUs as the options need. */
 static int gpus_suffice(const struct options *opt, int n_gpus, int rank)
 {
     int needed = opt->place[PLACE__HOST_GPU] || opt->place[PLACE__GPU_HOST] ||
@@ -408,10 +409,10 @@ static int gpus_suffice(const struct options *opt, int n_gpus, int rank)
     return needed <= n_gpus;
 }
 
-/* What a run keeps; on all ranks or none. */
+/* Allocate the samples, on all ranks or none. */
 static void samples_alloc(struct bench *bench)
 {
-    /* some measures have a sample for each rank */
+    /* some measures have one sample per rank */
     size_t n = (size_t) bench->opt.repetitions + (size_t) bench->n_ranks;
 
     bench->seconds = malloc(n * sizeof(double));

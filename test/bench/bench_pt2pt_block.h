@@ -3,11 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * A rank's block of a periodic 3-D domain, with ghost points around it, and what it exchanges with
- * its 26 neighbours, as formulas that share nothing with MPI's datatypes: what bench_pt2pt packs by
- * and checks by, on the host (C) and on a GPU (CUDA C). It must not know of MPI.
- */
+/* A rank's block of a periodic 3-D domain, with ghost points around it, and the regions exchanged
+ * with its 26 neighbours, as formulas independent of MPI's datatypes. bench_pt2pt packs and checks
+ * by them, on the host (C) and on a GPU (CUDA C). Must not know of MPI. */
 
 #ifndef BENCH_PT2PT_BLOCK_H_INCLUDED
 #define BENCH_PT2PT_BLOCK_H_INCLUDED
@@ -15,9 +13,10 @@
 #include "bench_pt2pt_layout.h"
 
 #define N_DIRECTIONS 26
-#define REGION_WORDS 1024       /* that a thread block of the packing kernel moves at most */
+#define REGION_WORDS 1024       /* maximum that a thread block of the packing kernel moves */
 
-/* Variables are arrays of their own, one behind the other; x varies fastest. A word is 8 bytes. */
+/* Each variable is an array of its own, one after the other; x varies fastest. A word is 8
+ * bytes. */
 struct block {
     uint32_t points;            /* of a side, without ghosts */
     uint32_t side;              /* with them */
@@ -44,7 +43,8 @@ FOR_BOTH uint32_t block_words(const struct block *block)
     return block->side * block->side * block->side * block->variables;
 }
 
-/* What a word of the block must be after an exchange; *is_ghost says whether that brings it. */
+/* Expected value of a word of the block after an exchange; *is_ghost: whether the exchange writes
+ * it. */
 FOR_BOTH uint64_t block_word(const struct block *block, uint32_t i, int *is_ghost)
 {
     uint32_t ghosts = (block->side - block->points) / 2;
@@ -64,7 +64,7 @@ FOR_BOTH uint64_t block_word(const struct block *block, uint32_t i, int *is_ghos
     return pattern_eight(number, 1);
 }
 
-/* The place in the block of a region's word. */
+/* Position in the block of a region's word. */
 FOR_BOTH uint32_t region_place(const struct regions *regions, const struct region *region,
                                uint32_t i)
 {

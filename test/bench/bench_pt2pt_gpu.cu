@@ -3,20 +3,18 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The GPU's side of bench_pt2pt. See bench_pt2pt_gpu.h.
- */
+/* The GPU operations of bench_pt2pt. See bench_pt2pt_gpu.h. */
 
 #include "bench_pt2pt_gpu.h"
 #include "bench_pt2pt_kernels.cuh"
 #include <string.h>
 
-#define MAX_BLOCKS 2112         /* 16 for each multiprocessor of an H200 */
-#define COMPUTE_BLOCKS 32       /* for each multiprocessor */
+#define MAX_BLOCKS 2112         /* 16 per multiprocessor of an H200 */
+#define COMPUTE_BLOCKS 32       /* per multiprocessor */
 #define OCCUPY_FEW 8            /* blocks */
-#define OCCUPY_ROUNDS_FEW (1L << 24)    /* a kernel that nobody ends does end, after some 20 s */
+#define OCCUPY_ROUNDS_FEW (1L << 24)    /* limits a kernel that is not stopped to some 20 s */
 #define OCCUPY_ROUNDS_MEMORY (1L << 20)
-#define OCCUPY_BYTES (256 << 20)        /* beyond any cache */
+#define OCCUPY_BYTES (256 << 20)        /* larger than any cache */
 
 #define CUDA_MUST(call_)                                        \
     do {                                                        \

@@ -3,9 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * First messages, and many to all. See bench_pt2pt_group.h.
- */
+/* Measures first messages, and many messages to all ranks. See bench_pt2pt_group.h. */
 
 #include "bench_pt2pt_group.h"
 #include "bench_pt2pt_memory.h"
@@ -21,8 +19,8 @@
 
 /* ---- the first messages ---- */
 
-/* A message from rank 0 to a peer and its empty answer, twice. The buffers were made before.
- * Returns how many words are wrong on this rank. */
+/* A message from rank 0 to a peer and its empty answer, twice. The buffers exist already. Returns
+ * the number of wrong words on this rank. */
 static long long first_take(struct bench *bench, const struct shape *shape, int peer,
                             double seconds[2])
 {
@@ -115,14 +113,14 @@ int first_measure(struct bench *bench)
 
 struct peers {
     struct shape shape[N_LENGTHS];      /* message i has shape i % N_LENGTHS */
-    struct layout layout[N_LENGTHS];    /* with lists where the buffers are */
+    struct layout layout[N_LENGTHS];    /* with lists in the memory of the buffers */
     int to_each, n_ranks, rank, on_gpu;
-    size_t *place;              /* of message i in a rank's part of a buffer */
+    size_t *place;              /* offset of message i in a rank's part of a buffer */
     size_t part_bytes;          /* of a buffer, for one rank */
-    unsigned char *send, *recv; /* one part; a part for each rank, the own one unused */
+    unsigned char *send, *recv; /* one part; one part per rank, the own one unused */
     MPI_Request *request;
 };
-static struct peers peers;      /* the one at hand; samples have no other way to it */
+static struct peers peers;      /* the current one; samples have no argument for it */
 
 static void sample_peers(struct bench *bench)
 {
@@ -144,7 +142,7 @@ static void sample_peers(struct bench *bench)
     requests_wait(n, peers.request);
 }
 
-/* Counts the words that are wrong: of each message from each rank, and around them. */
+/* Count the wrong words: in each message of each rank, and around them. */
 static long long peers_check(void)
 {
     long long n_wrong = 0;

@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The exchange with 26 neighbours: by MPI's datatypes, and as a good user writes it by hand on top
- * of the same library. See bench_pt2pt_group.h.
- */
+/* The exchange with 26 neighbours: by MPI's datatypes, and optimized by hand on top of the same
+ * library. See bench_pt2pt_group.h. */
 
 #include "bench_pt2pt_group.h"
 #include "bench_pt2pt_memory.h"
@@ -14,7 +12,7 @@
 #include <stdio.h>
 
 #define RADIUS 1
-#define PACKED_ALIGN 32         /* words from which a region's packed data begins anew */
+#define PACKED_ALIGN 32         /* words; alignment of a region's packed data */
 
 enum {
     HALO__DATATYPE,             /* subarrays of the block */
@@ -27,7 +25,7 @@ static const char *const halo_method_name[N_HALO_METHODS] = { "datatype", "fused
 enum { OUT, IN };
 
 struct halo {
-    MPI_Comm comm;              /* Cartesian, x fastest in ranks, too */
+    MPI_Comm comm;              /* Cartesian, with x fastest also in ranks */
     int neighbour[N_DIRECTIONS];
     MPI_Datatype type[2][N_DIRECTIONS];
     struct block block;
@@ -37,11 +35,11 @@ struct halo {
     unsigned char *data;
     unsigned char *packed[N_HALO_METHODS][2];
 };
-static struct halo halo;        /* the one at hand; samples have no other way to it */
+static struct halo halo;        /* the current one; samples have no argument for it */
 
 /* ---- geometry ---- */
 
-/* Where a direction leads in x, y and z: -1, 0, 1. Direction 25 - d is the opposite one. */
+/* The direction's step in x, y and z: -1, 0, 1. Direction 25 - d is the opposite one. */
 static void direction_of(int d, int way[3])
 {
     int n = d < N_DIRECTIONS / 2 ? d : d + 1, i;
@@ -50,7 +48,7 @@ static void direction_of(int d, int way[3])
         way[i] = n % 3 - 1;
 }
 
-/* First point and points of what goes out in a direction, or comes in from it. */
+/* First point and number of points sent in a direction, or received from it. */
 static void extent_of(int side, int points, int way, int *first, int *count)
 {
     *count = way ? RADIUS : points;
@@ -195,7 +193,7 @@ static long long data_check(void)
     return n_wrong;
 }
 
-/* Damages a ghost point, or a point that is none. */
+/* Corrupt a ghost point, or a point that is none. */
 static void data_corrupt(int corrupt)
 {
     size_t at = corrupt == CORRUPT__DATA ? 0 : (size_t) halo.regions[OUT].region[0].start * 8;
@@ -249,7 +247,7 @@ static void sample_fused(struct bench *bench)
 
 #endif
 
-/* Whether a method is asked for: those by hand are where a user's own kernel or its data are. */
+/* Whether a method applies: those by hand only to GPU memory or where the user's data are. */
 static int has_method(const struct options *opt, int method)
 {
     return opt->method[METHOD__DATATYPE] && (method == HALO__DATATYPE || halo.on_gpu);

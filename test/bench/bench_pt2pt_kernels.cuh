@@ -3,9 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The kernels of bench_pt2pt. They must not know of MPI.
- */
+/* The kernels of bench_pt2pt. Must not know of MPI. */
 
 #ifndef BENCH_PT2PT_KERNELS_CUH_INCLUDED
 #define BENCH_PT2PT_KERNELS_CUH_INCLUDED
@@ -15,9 +13,9 @@
 
 #define THREADS 256
 #define UNROLL 4                /* independent words that a thread has in flight */
-#define OCCUPY_STEPS 64         /* between looks at the flag */
+#define OCCUPY_STEPS 64         /* between checks of the flag */
 
-/* The place of a T, which is aligned for it. */
+/* The address of a T, which is aligned for it. */
 template<class T> __device__ static inline GPU_POINTER(T) word_at(GPU_POINTER(unsigned char) memory,
                                                                   int64_t place)
 {
@@ -66,7 +64,7 @@ extern "C" __global__ void bench_not_poison(GPU_POINTER(const uint64_t) buffer, 
         atomicAdd(n_wrong + 0, wrong);
 }
 
-/* All reads of a round come before its writes, so that they are in flight together. */
+/* All reads of a round precede its writes, so that they are in flight together. */
 template<class T>
 __device__ static inline void words_move(const struct layout &layout,
                                          GPU_POINTER(unsigned char) data,
@@ -124,7 +122,8 @@ extern "C" __global__ void bench_move(const __grid_constant__ struct layout layo
     }
 }
 
-/* The result is stored where it has a value that it never has, or the loop would be left out. */
+/* The result is stored if it has a value that never occurs; otherwise the loop would be optimized
+ * out. */
 extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long long) never)
 {
     float value = (float) threadIdx.x;
@@ -135,7 +134,7 @@ extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long 
         never[0] = 1;
 }
 
-/* Runs until the flag is set; with n words, reads and writes them over and over. */
+/* Runs until the flag is set; with n words, continuously reads and writes them. */
 extern "C" __global__ void bench_occupy(GPU_POINTER(const int) flag, long rounds,
                                         GPU_POINTER(uint64_t) memory, uint32_t n)
 {
@@ -162,7 +161,7 @@ extern "C" __global__ void bench_occupy(GPU_POINTER(const int) flag, long rounds
                 memory[(at + u * n_threads) % n] = word[u] + 1;
             at = (at + UNROLL * n_threads) % n;
         }
-        if (value == 3)         /* hardly ever, but the loop would be left out */
+        if (value == 3)         /* never true, but prevents that the loop is optimized out */
             memory[0] = value;
     }
 }
@@ -196,7 +195,7 @@ extern "C" __global__ void bench_block_check(const __grid_constant__ struct bloc
         atomicAdd(n_wrong + 0, wrong);
 }
 
-/* All regions at once: each thread block has its part of one of them. */
+/* All regions at once: each thread block moves a part of one region. */
 extern "C" __global__ void bench_regions(const __grid_constant__ struct regions regions,
                                          GPU_POINTER(uint64_t) data, GPU_POINTER(uint64_t) packed,
                                          int is_unpack)

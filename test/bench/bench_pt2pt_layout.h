@@ -3,11 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Where in a buffer the words of a message are, as a formula that shares nothing with MPI's datatypes:
- * what bench_pt2pt's own kernels pack by and its checks compare by, on the host (C) and on a GPU
- * (CUDA C). It must not know of MPI.
- */
+/* The positions of a message's words in a buffer, as a formula independent of MPI's datatypes.
+ * bench_pt2pt's own kernels pack by it and its checks compare by it, on the host (C) and on a GPU
+ * (CUDA C). Must not know of MPI. */
 
 #ifndef BENCH_PT2PT_LAYOUT_H_INCLUDED
 #define BENCH_PT2PT_LAYOUT_H_INCLUDED
@@ -20,31 +18,31 @@
 #define FOR_BOTH static inline
 #endif
 
-/* A pointer that kernels follow; the tests without a GPU define it otherwise. */
+/* A pointer that kernels dereference; the tests without a GPU define it differently. */
 #ifndef GPU_POINTER
 #define GPU_POINTER(type_) type_ *
 #endif
 
 #define LAYOUT_LEVELS 5
-#define POISON_BYTE 0xa5        /* what no message may change */
-#define SALT_POISON (-1)        /* says to fill a buffer with that */
+#define POISON_BYTE 0xa5        /* for bytes that no message may change */
+#define SALT_POISON (-1)        /* fill a buffer with poison */
 
 enum { LAYOUT__STRIDED, LAYOUT__BLOCKS, LAYOUT__MAP };
 
-/* The words of the packed message, each of word bytes, are numbered from 0. Their places are bytes
- * from the start of the data, multiples of word.
+/* The words of the packed message, each of word bytes, are numbered from 0. Their positions are
+ * bytes from the start of the data, multiples of word.
  *
- * strided: the number has digits, the lowest being below count[0], the next below count[1], ...;
- *          each digit moves by its step
- * blocks:  a list has the place of each block of count[0] words
- * map:     a list has the place, in words, of each of count[0] words; this repeats every step[1] */
+ * strided: the number has mixed-radix digits, the lowest with base count[0], the next with
+ *          count[1], ...; each digit adds a multiple of its step
+ * blocks:  a list has the position of each block of count[0] words
+ * map:     a list has the position, in words, of each of count[0] words; repeated every step[1] */
 struct layout {
     int family;
     int word;                   /* 1, 4, 8 or 16 */
     uint32_t n_words;
-    int levels;                 /* digits that there are; the highest is not bounded by its count */
+    int levels;                 /* number of digits; the highest is not bounded by its count */
     uint32_t count[LAYOUT_LEVELS];
-    int shift[LAYOUT_LEVELS];   /* where the count is a power of two, its logarithm; else -1 */
+    int shift[LAYOUT_LEVELS];   /* log2 of the count if it is a power of two, else -1 */
     int64_t step[LAYOUT_LEVELS];
     GPU_POINTER(const int64_t) block;
     GPU_POINTER(const uint32_t) map;
@@ -57,7 +55,8 @@ FOR_BOTH int64_t layout_place(const struct layout *layout, uint32_t n)
     int d;
 
     if (layout->family == LAYOUT__BLOCKS)
-        return layout->block[n / layout->count[0]] + (int64_t) (n % layout->count[0]) * layout->word;
+        return layout->block[n / layout->count[0]] +
+            (int64_t) (n % layout->count[0]) * layout->word;
     if (layout->family == LAYOUT__MAP)
         return (int64_t) (n / layout->count[0]) * layout->step[1] +
             (int64_t) layout->map[n % layout->count[0]] * layout->word;
@@ -73,8 +72,8 @@ FOR_BOTH int64_t layout_place(const struct layout *layout, uint32_t n)
     return place + (int64_t) n * layout->step[d];
 }
 
-/* Eight bytes of a buffer filled with a pattern, by their number from the buffer's start; the salt
- * tells patterns apart. */
+/* Eight bytes of a buffer filled with a pattern, by their index in the buffer; each salt gives a
+ * different pattern. */
 FOR_BOTH uint64_t pattern_eight(uint64_t number, int salt)
 {
     uint64_t mix;

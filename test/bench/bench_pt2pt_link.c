@@ -3,16 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Buffers of a message, and the ways to send it. See bench_pt2pt_link.h.
- */
+/* Buffers of a message, and the methods to send it. See bench_pt2pt_link.h. */
 
 #include "bench_pt2pt_link.h"
 #include "bench_pt2pt_memory.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define GUARD_BYTES 256         /* around each image; keeps the data aligned, too */
+#define GUARD_BYTES 256         /* around each image; also keeps the data aligned */
 #define TAG 1
 #define CHUNKS_IN_FLIGHT GPU_EVENTS
 
@@ -20,7 +18,7 @@ const char *const method_name[N_METHODS] = { "datatype", "kernel", "copy2d", "co
 
 enum { SEND, RECV };            /* index of pinned and staging */
 
-/* A variable, or the compiler takes the constant for an array that is too small. */
+/* A variable, because compilers warn about the constant as an array that is too small. */
 MPI_Status *no_statuses = MPI_STATUSES_IGNORE;
 
 void requests_wait(int n, MPI_Request * request)
@@ -149,7 +147,7 @@ long long link_check(struct link *link, int method, int n)
     return n_wrong + memory_not_poison(link->on_gpu, link->recv, link->recv_bytes);
 }
 
-/* ---- MPI's own ways ---- */
+/* ---- MPI's own methods ---- */
 
 /* On a host buffer a user's own method is MPI's datatype: there is no kernel to write. */
 static int is_own(const struct link *link, int method)
@@ -163,7 +161,7 @@ static void message_of(const struct link *link, int method, MPI_Datatype * type,
     *count = method == METHOD__CONTIGUOUS ? (int) link->shape->bytes : link->shape->count;
 }
 
-/* ---- a user's own, all at once ---- */
+/* ---- a user's own method, all at once ---- */
 
 #ifdef WITH_GPU
 
@@ -172,7 +170,7 @@ static int bytes_of(const struct link *link)
     return (int) link->shape->bytes;
 }
 
-/* Starts packing the message to pinned memory, as the slot-th in it. */
+/* Start packing the message to pinned memory, as number slot in it. */
 static void own_pack(struct link *link, int method, int slot)
 {
     const struct shape *shape = link->shape;
@@ -190,7 +188,7 @@ static void own_pack(struct link *link, int method, int slot)
         gpu_copy(STREAM__SEND, pinned, staging, shape->bytes);
 }
 
-/* Starts unpacking the slot-th message in pinned memory to an image. */
+/* Start unpacking message number slot in pinned memory to an image. */
 static void own_unpack(struct link *link, int method, int slot, int image)
 {
     const struct shape *shape = link->shape;
@@ -208,7 +206,7 @@ static void own_unpack(struct link *link, int method, int slot, int image)
              link->tuning.is_staged ? staging : pinned, 0, link->layout.n_words, 1);
 }
 
-/* ---- a user's own, in chunks: one is packed while others are on their way ---- */
+/* ---- a user's own method, in chunks: packing overlaps with sending ---- */
 
 struct flow {
     struct link *link;
@@ -238,14 +236,14 @@ static uint32_t flow_words(const struct flow *flow, uint32_t chunk)
     return left < flow->chunk_words ? left : flow->chunk_words;
 }
 
-/* Where a chunk is in pinned or in staging memory. */
+/* The address of a chunk in pinned or in staging memory. */
 static unsigned char *flow_slot(const struct flow *flow, unsigned char *memory, uint32_t chunk)
 {
     return memory + (size_t) (chunk % CHUNKS_IN_FLIGHT) * flow->chunk_words *
         (size_t) flow->link->layout.word;
 }
 
-/* Starts packing or unpacking a chunk, and marks the end of that. */
+/* Start packing or unpacking a chunk, and record an event behind it. */
 static void flow_move(struct flow *flow, uint32_t chunk)
 {
     struct link *link = flow->link;
@@ -258,7 +256,8 @@ static void flow_move(struct flow *flow, uint32_t chunk)
     if (link->tuning.is_staged && flow->is_recv)
         gpu_copy(stream, staging, pinned, bytes);
     gpu_move(stream, &link->layout, flow->is_recv ? recv_data(link, 0) : send_data(link),
-             link->tuning.is_staged ? staging : pinned, chunk * flow->chunk_words, n, flow->is_recv);
+             link->tuning.is_staged ? staging : pinned, chunk * flow->chunk_words, n,
+             flow->is_recv);
     if (link->tuning.is_staged && !flow->is_recv)
         gpu_copy(stream, pinned, staging, bytes);
     gpu_mark(stream, (int) (chunk % CHUNKS_IN_FLIGHT));
@@ -307,7 +306,7 @@ static void flow_step_recv(struct flow *flow)
         flow->done++;
 }
 
-/* Does what can be done now; says whether all is complete. */
+/* Do what is possible without waiting; returns whether all is complete. */
 static int flow_step(struct flow *flow)
 {
     if (flow->done < flow->n_chunks) {
@@ -413,7 +412,7 @@ static void own_recv_many(struct link *link, int method, int n)
 
 #endif /* WITH_GPU */
 
-/* ---- any way ---- */
+/* ---- any method ---- */
 
 #ifdef WITH_GPU
 #define OWN(link_, method_, call_)      \

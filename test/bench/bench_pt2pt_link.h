@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Two ranks, a message between them, and the ways to send it that bench_pt2pt compares. It must not
- * know what is measured.
- */
+/* Two ranks, a message between them, and the methods to send it that bench_pt2pt compares. Must not
+ * know what is measured. */
 
 #ifndef BENCH_PT2PT_LINK_H_INCLUDED
 #define BENCH_PT2PT_LINK_H_INCLUDED
@@ -14,14 +12,15 @@
 #include "bench_pt2pt_types.h"
 #include "bench_pt2pt_gpu.h"
 
-/* Images of the message in the receive buffer, for as many messages in flight. */
+/* Maximum of images of the message in the receive buffer, one per message in flight. */
 #define MAX_IMAGES 1024
 
 enum {
-    METHOD__DATATYPE,           /* MPI's datatype on the buffer, wherever it is: what is measured */
+    METHOD__DATATYPE,           /* MPI's datatype on the buffer, in any memory: the object of the
+                                 * benchmark */
     METHOD__KERNEL,             /* a user's kernel packs to pinned memory, which is sent as bytes */
     METHOD__COPY2D,             /* a 2-D copy to pinned memory, which is sent as bytes */
-    METHOD__CONTIGUOUS,         /* as many contiguous bytes in the same memory: the yardstick */
+    METHOD__CONTIGUOUS,         /* as many contiguous bytes in the same memory: the reference */
     N_METHODS
 };
 
@@ -29,10 +28,10 @@ extern const char *const method_name[N_METHODS];
 
 enum { CORRUPT__NONE, CORRUPT__DATA, CORRUPT__GUARD };
 
-/* How METHOD__KERNEL goes about it. */
+/* Parameters of METHOD__KERNEL. */
 struct tuning {
     size_t chunk;               /* bytes packed, sent and unpacked at a time; 0: all at once */
-    int is_staged;              /* pack in GPU memory and copy, or pack straight to pinned memory */
+    int is_staged;              /* pack in GPU memory and copy, or pack directly to pinned memory */
 };
 
 struct link {
@@ -42,41 +41,41 @@ struct link {
     const struct shape *shape;
     struct layout layout;       /* with lists in this rank's memory */
     int images;
-    int has_own;                /* whether a user's own methods will be used, too */
-    size_t image_bytes;         /* from one image to the next */
+    int has_own;                /* whether a user's own methods will also be used */
+    size_t image_bytes;         /* distance of images */
     size_t send_bytes, recv_bytes;      /* of the buffers, guards included */
     unsigned char *send, *recv;
-    /* a user's own, for sending and receiving; NULL where not on a GPU */
+    /* for a user's own methods, to send and receive; NULL if not on a GPU */
     unsigned char *pinned[2], *staging[2];
     struct tuning tuning;
 };
 
-/* Gets the buffers and fills them; returns 0, with nothing left over, where there is no memory. The
- * caller sets rank, peer, on_gpu, peer_on_gpu, shape, images and has_own, and closes it. */
+/* Allocate and fill the buffers; returns 0, with nothing allocated, if there is no memory. The
+ * caller sets rank, peer, on_gpu, peer_on_gpu, shape, images and has_own, and closes the link. */
 int link_open(struct link *link);
 void link_close(struct link *link);
 
-/* What an image of the shape takes in a buffer. */
+/* Bytes of an image of the shape in a buffer. */
 size_t link_image_bytes(const struct shape *shape);
 
-/* Whether a user's own code packs and unpacks. */
+/* Whether a method packs and unpacks by a user's own code. */
 int link_is_own(int method);
 
 /* Whether the method can send this shape between memories of these kinds. */
 int link_can(const struct link *link, int method);
 
-/* Sends the message, or receives it as image number 0: done when the call returns. */
+/* Send the message, or receive it as image 0: complete when the call returns. */
 void link_send(struct link *link, int method);
 void link_recv(struct link *link, int method);
 
-/* Sends the message and receives the peer's at the same time. */
+/* Send the message and receive the peer's at the same time. */
 void link_exchange(struct link *link, int method);
 
-/* Sends the message n (at most images) times in a row, or receives it so often. */
+/* Send the message n (at most images) times in a row, or receive it n times. */
 void link_send_many(struct link *link, int method, int n);
 void link_recv_many(struct link *link, int method, int n);
 
-/* Sends the message n times, and receives the peer's n, all at the same time; not by a user's own
+/* Send the message n times, and receive the peer's n, all at the same time; not by a user's own
  * method. */
 void link_exchange_many(struct link *link, int method, int n);
 
@@ -84,14 +83,14 @@ void link_exchange_many(struct link *link, int method, int n);
 void link_isend(const struct link *link, int method, MPI_Request * request);
 void link_irecv_many(const struct link *link, int method, int n, MPI_Request * request);
 
-/* Waits for all of them. */
+/* Wait for all of them. */
 void requests_wait(int n, MPI_Request * request);
 
-/* Damages a byte that was received, or the one before it. */
+/* Corrupt a byte that was received, or the one before it. */
 void link_corrupt(struct link *link, int corrupt);
 
-/* Checks that the first n images hold the peer's message, sent by the method, and that no other byte
- * of the buffer was touched; poisons it again. Returns how many words are wrong. */
+/* Check that the first n images have the peer's message, sent by the method, and that no other byte
+ * of the buffer was changed; poison it again. Returns the number of wrong words. */
 long long link_check(struct link *link, int method, int n);
 
 #endif /* BENCH_PT2PT_LINK_H_INCLUDED */

@@ -3,9 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Two ranks under load. See bench_pt2pt_load.h.
- */
+/* Measures of two ranks under load. See bench_pt2pt_load.h. */
 
 #define _POSIX_C_SOURCE 200112L  /* posix_memalign */
 
@@ -16,7 +14,7 @@
 
 #define OUTSTANDING 64
 #define UNMATCHED 1000
-#define RATE_BYTES (64 << 10)   /* largest message whose rate is told */
+#define RATE_BYTES (64 << 10)   /* largest message for the rate */
 #define WINDOW_BYTES_LEAST (1 << 10)
 #define WINDOW_BYTES (16 << 20)
 #define ISEND_BYTES (8 << 10)
@@ -52,7 +50,7 @@ int load_images(const struct bench *bench)
     return has_isend(bench) && n < BURST ? BURST : n;
 }
 
-/* The empty answer comes when the last message has been received. */
+/* The empty answer is sent when the last message has been received. */
 static void sample_many(struct bench *bench)
 {
     int n = options_outstanding(&bench->opt, OUTSTANDING);
@@ -76,7 +74,7 @@ static int one_way_measure(struct bench *bench, const char *measure)
 {
     int images = options_outstanding(&bench->opt, OUTSTANDING), n;
 
-    if (bench->link.images < images)    /* there is no room: that has been said */
+    if (bench->link.images < images)    /* out of memory, already reported */
         return 1;
     n = samples_take(bench, sample_many);
     if (!is_right(bench, 0, images))
@@ -110,8 +108,8 @@ int measure_window(struct bench *bench)
 
 /* ---- time in MPI_Isend ---- */
 
-/* A burst of sends that are expected, while nothing else is under way: the seconds in the first and
- * in all of the calls. */
+/* A burst of expected sends, with nothing else in flight: the seconds in the first and in all of
+ * the calls. */
 static void burst_take(struct bench *bench, double *first, double *all)
 {
     MPI_Request request[BURST];
@@ -165,7 +163,7 @@ static void sample_probes(struct bench *bench)
         MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
 }
 
-/* Rank 0 measures; the other waits for its word, so that it takes in what is sent. */
+/* Rank 0 measures; the other waits for a message of it, so that it makes progress. */
 static void probes_measure(struct bench *bench, const char *measure)
 {
     int n = 0, i;

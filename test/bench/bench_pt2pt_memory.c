@@ -48,7 +48,7 @@ void memory_fill(int on_gpu, void *memory, size_t bytes, int salt)
         eight[i] = pattern_eight(i, salt);
 }
 
-/* Whether a word, of whole eights, is not the pattern; poisons it. */
+/* Whether a word of n times 8 bytes differs from the pattern; poisons it. */
 static int eights_differ(uint64_t *eight, uint64_t number, int n, int salt)
 {
     int differs = 0, i;

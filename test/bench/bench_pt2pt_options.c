@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* See bench_pt2pt_options.h. */
+/* The command line of bench_pt2pt. */
 
 #define _POSIX_C_SOURCE 200112L  /* posix_memalign */
 
@@ -47,7 +47,7 @@ static const char usage_text[] =
     "  --verbose           say on stderr how the user's kernel was tuned\n"
     "exit status: 0 good, 1 wrong data arrived, 2 cannot run as asked\n";
 
-/* Marks the entries of a list of names in taken; returns 0 if a name is unknown. */
+/* Mark the entries of a list of names in taken; returns 0 if a name is unknown. */
 static int names_option(const char *text, const char *(*name_of) (int), int n, int *taken)
 {
     size_t length;
@@ -82,7 +82,7 @@ static const char *method_name_of(int i)
     return method_name[i];
 }
 
-/* Messages are below 2 GiB, so that their bytes are an int. */
+/* Messages are below 2 GiB, so that their bytes fit into an int. */
 static int sizes_option(const char *text, struct options *opt)
 {
     char *end;
@@ -113,7 +113,7 @@ static int number_option(const char *text, long limit, int *number)
     return *number > 0;
 }
 
-/* A list of at most MAX_BLOCKS_LISTED small numbers */
+/* Parse a list of at most MAX_BLOCKS_LISTED small numbers. */
 static int numbers_option(const char *text, int limit, int *number, int *n)
 {
     char *end;
@@ -167,7 +167,7 @@ static int option_take(const char *name, const char *value, struct options *opt)
     return -1;
 }
 
-/* What measures under load need to show what they are about, in little time. */
+/* Options for a short run of the measures under load. */
 static void quick_take(struct options *opt, int n_ranks)
 {
     int i;
@@ -214,7 +214,7 @@ int options_outstanding(const struct options *opt, int otherwise)
     return opt->outstanding ? opt->outstanding : otherwise;
 }
 
-/* Says whether so many ranks can do what is asked for. */
+/* Whether there are enough ranks for the requested measures. */
 static int ranks_suffice(const struct options *opt, int n_ranks)
 {
     int i;

@@ -12,7 +12,7 @@
 
 enum { EXIT__GOOD = 0, EXIT__WRONG_DATA = 1, EXIT__CANNOT_RUN = 2 };
 
-/* Those from halo26 on are for any number of ranks, the others for two. */
+/* From halo26 on they are for any number of ranks, the others for two. */
 enum { MEASURE__PINGPONG, MEASURE__BIDIR, MEASURE__RATE, MEASURE__OVERLAP, MEASURE__LIMIT,
     MEASURE__WINDOW, MEASURE__ISEND, MEASURE__IPROBE, MEASURE__BESIDE, MEASURE__HALO26,
     MEASURE__PEERS, MEASURE__FIRST, N_MEASURES
@@ -27,36 +27,37 @@ extern const char *const place_name[N_PLACES];
 #define MAX_BLOCKS_LISTED 8
 
 struct options {
-    int measure[N_MEASURES];    /* whether to do it */
+    int measure[N_MEASURES];    /* whether to run it */
     int place[N_PLACES];
     int method[N_METHODS];
     int type[MAX_TYPES];
     long size[MAX_SIZES];
     int n_sizes;
-    int repetitions;            /* of a case, at most */
-    int milliseconds;           /* for a case, about */
-    int least;                  /* repetitions that are done however long they take */
-    int outstanding;            /* messages at once; 0: what each measure is about */
+    int repetitions;            /* maximum, per case */
+    int milliseconds;           /* per case, approximately */
+    int least;                  /* minimum number of repetitions, however long they take */
+    int outstanding;            /* messages in flight; 0: each measure's default */
     int points[MAX_BLOCKS_LISTED];      /* of a side of halo26's block */
     int n_points;
     int variables[MAX_BLOCKS_LISTED];   /* of 8 bytes at each point */
     int n_variables;
-    int gpus;                   /* that the ranks are dealt out to: rank r is on GPU r % gpus */
+    int gpus;                   /* number that the ranks are distributed to: rank r uses GPU r %
+                                 * gpus */
     int chunk;                  /* bytes, of the user's kernel; 0: tuned */
-    int corrupt;                /* CORRUPT__ value: what to damage before it is checked */
+    int corrupt;                /* CORRUPT__ value: what to corrupt before the check */
     int verbose;
     int exit_status;
     int run;
 };
 
-/* What is done unless the command line says otherwise, with so many GPUs and ranks. */
+/* Default options for that many GPUs and ranks. */
 void options_default(struct options *opt, int n_gpus, int n_ranks);
 
-/* Takes the command line, for help too. Where nothing is to be run, opt->run stays 0 and
- * opt->exit_status says how to end; the reason is on stderr. */
+/* Parse the command line, also for help. If nothing is to be run, opt->run stays 0 and
+ * opt->exit_status is the exit status; the reason is on stderr. */
 void options_parse(int argc, char *argv[], struct options *opt, int n_ranks);
 
-/* Messages at once: as the command line says, else as given. */
+/* Messages in flight: from the command line, else as given. */
 int options_outstanding(const struct options *opt, int otherwise);
 
 #endif /* BENCH_PT2PT_OPTIONS_H_INCLUDED */

@@ -3,9 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The types of bench_pt2pt's messages. See bench_pt2pt_types.h.
- */
+/* The types of bench_pt2pt's messages. See bench_pt2pt_types.h. */
 
 #include "bench_pt2pt_types.h"
 #include <stdlib.h>
@@ -14,7 +12,7 @@
 #define N_MEMBERS 20            /* of the large struct */
 #define SIDE_4D 64              /* points in each dimension of the 4-D array */
 
-/* Makes a type from the parameters in its table row; returns 0 where there is no memory. */
+/* Make a type from the parameters in its table row; returns 0 if there is no memory. */
 typedef int (*make_fn) (size_t bytes, const int *param, struct shape *shape);
 
 static size_t at_least(size_t n, size_t least)
@@ -22,7 +20,7 @@ static size_t at_least(size_t n, size_t least)
     return n < least ? least : n;
 }
 
-/* A fixed sequence of numbers below limit; every shape starts it anew. */
+/* A fixed sequence of numbers below limit; restarted for every shape. */
 static uint32_t sequence;
 
 static uint32_t random_below(uint32_t limit)
@@ -31,7 +29,7 @@ static uint32_t random_below(uint32_t limit)
     return (sequence >> 8) % limit;
 }
 
-/* Adds the next higher digit of a strided layout. */
+/* Add the next higher digit of a strided layout. */
 static void level_add(struct layout *layout, size_t count, int64_t step)
 {
     int shift = 0;
@@ -44,7 +42,7 @@ static void level_add(struct layout *layout, size_t count, int64_t step)
     layout->levels++;
 }
 
-/* Starts a strided layout with runs of bytes, to be moved in words. */
+/* Start a strided layout with runs of bytes, to be moved in words. */
 static void runs_start(struct layout *layout, size_t run_bytes, int word)
 {
     layout->family = LAYOUT__STRIDED;
@@ -135,7 +133,8 @@ static int make_sub4d(size_t bytes, const int *param, struct shape *shape)
     return 1;
 }
 
-/* Rows of 1024 doubles, dealt out by two to 4 columns of processes and singly to 2 rows of them */
+/* Rows of 1024 doubles, distributed in pairs to 4 columns of processes and singly to 2 rows of
+ * them */
 static int make_cyclic(size_t bytes, const int *param, struct shape *shape)
 {
     size_t n = at_least(bytes / 2048, 1);
@@ -191,8 +190,8 @@ static int make_struct(size_t bytes, const int *param, struct shape *shape)
     return 1;
 }
 
-/* Blocks of one length at random places. param: bytes of the block, of what a place is a multiple
- * of, and of the room that each block has */
+/* Blocks of one length at random positions. param: bytes of the block, alignment of positions, and
+ * bytes of the range for each block */
 static int make_blocks(size_t bytes, const int *param, struct shape *shape)
 {
     size_t n = at_least(bytes / (size_t) param[0], 1), i;
@@ -220,8 +219,7 @@ static int make_blocks(size_t bytes, const int *param, struct shape *shape)
     return 1;
 }
 
-/* Makes an indexed type of n blocks of doubles, and the map of its words. Takes length and displ,
- * frees them. */
+/* Make an indexed type of n blocks of doubles, and the map of its words. Frees length and displ. */
 static int indexed_make(size_t n, int *length, int *displ, struct shape *shape)
 {
     size_t n_words = 0, i;
@@ -292,7 +290,7 @@ static int make_triangle(size_t bytes, const int *param, struct shape *shape)
     return indexed_make(n, length, displ, shape);
 }
 
-/* Three different vectors, one behind the other, in one struct */
+/* Three different vectors, one after the other, in one struct */
 static int make_struct3(size_t bytes, const int *param, struct shape *shape)
 {
     size_t n = at_least(bytes / 32, 1), i;
@@ -324,7 +322,7 @@ static int make_struct3(size_t bytes, const int *param, struct shape *shape)
     return 1;
 }
 
-/* An array of structs with 20 members, a gap behind each */
+/* An array of structs with 20 members, a gap after each */
 static int make_members20(size_t bytes, const int *param, struct shape *shape)
 {
     static const int units[N_MEMBERS] =
@@ -412,7 +410,7 @@ int shape_make(int index, size_t bytes, struct shape *shape)
     MPI_Type_get_extent(shape->type, &lb, &extent);
     MPI_Type_get_true_extent(shape->type, &true_lb, &true_extent);
     shape->bytes = (size_t) size * (size_t) shape->count;
-    /* a type's lowest byte is where the buffer starts, in all of them */
+    /* the lowest byte of each type is the start of the buffer */
     shape->span = (size_t) (extent * (shape->count - 1) + true_lb + true_extent);
     shape->layout.n_words = (uint32_t) (shape->bytes / (size_t) shape->layout.word);
     return 1;

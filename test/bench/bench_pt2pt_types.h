@@ -3,10 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * The types of bench_pt2pt's messages: MPI's datatype and beside it the layout as a formula. It must
- * not know what is measured.
- */
+/* The types of bench_pt2pt's messages: MPI's datatype, and the layout as a formula. Must not know
+ * what is measured. */
 
 #ifndef BENCH_PT2PT_TYPES_H_INCLUDED
 #define BENCH_PT2PT_TYPES_H_INCLUDED
@@ -20,18 +18,17 @@ struct shape {
     MPI_Datatype type;
     int count;
     size_t bytes;               /* packed */
-    size_t span;                /* from the first byte of the data to behind the last */
+    size_t span;                /* from the first byte of the data to the end of the last */
     struct layout layout;       /* lists in host memory */
-    /* what a 2-D copy can do: rows of width bytes, pitch bytes apart; width 0: none */
+    /* for a 2-D copy: rows of width bytes, pitch bytes apart; width 0: none */
     size_t width, pitch, height;
 };
 
 int shape_count(void);
 const char *shape_name(int index);
 
-/* Makes and commits the type, with about so many bytes packed (at least one repetition of what it
- * repeats; never more unless that is more). Returns 0 where there is no memory. Free with
- * shape_free. */
+/* Make and commit the type with approximately so many bytes packed, and not more, but at least one
+ * repetition of its pattern. Returns 0 if there is no memory. Free with shape_free. */
 int shape_make(int index, size_t bytes, struct shape *shape);
 void shape_free(struct shape *shape);
 

@@ -3,12 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * What the bus gives in both directions at once, without MPI: 64 MiB packed into pinned memory and
- * 64 MiB unpacked from it, by kernels of so many blocks or by the driver's copies.
+/* Measures the bus in both directions at once, without MPI: 64 MiB packed to pinned memory and 64
+ * MiB unpacked from it, by kernels of given numbers of blocks or by the driver's copies.
  *
- * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu
- */
+ * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 
 #include <algorithm>
 #include <cstdint>
@@ -41,7 +39,7 @@ static double now()
     return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
 }
 
-/* Every to_stride-th element becomes every from_stride-th one; four loads in flight a thread. */
+/* Copies every from_stride-th element to every to_stride-th; a thread has four loads in flight. */
 template <class T>
 __global__ void move(T *to, const T *from, long n, int to_stride, int from_stride)
 {

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What it costs to prepare a datatype for the GPU, next to what MPI_Type_commit costs anyway: time,
- * and bytes of lookaside a block. No GPU needed. Uses internals, to time the one without the other.
+/* Measures the cost of preparing a datatype for the GPU, compared with MPI_Type_commit itself:
+ * time, and bytes of lookaside per block. Needs no GPU. Uses internals, to time the two separately.
  *
- * Prints CSV: type, blocks, ns of MPI_Type_commit, ns that the GPU adds to it, the sum over the first,
- * ns of preparation that are left to the first use, bytes of lookaside for each block of a list.
- * Medians of REPEAT runs. */
+ * Prints CSV: type, blocks, ns of MPI_Type_commit, ns that the GPU adds to it, the sum over the
+ * first, ns of preparation that are left to the first use, bytes of lookaside for each block of a
+ * list. Medians of REPEAT runs. */
 
 #include "mpiimpl.h"
 #include "type/gpudt_type.h"
@@ -148,7 +148,7 @@ static MPI_Datatype make_darray(void)
 
 static int *int_lens, *int_displs;
 
-/* Blocks of 1 to 16 elements, in order with gaps or at random places. */
+/* Blocks of 1 to 16 elements, in order with gaps or at random positions. */
 static MPI_Datatype make_list(int n, int in_order, int equal)
 {
     MPI_Datatype t;
@@ -215,7 +215,7 @@ static void measure(const char *name, MPI_Datatype(*make) (void), int batch, lon
             MPIR_Datatype *dtp;
 
             types[i] = make();
-            /* a slot outside the object, if this build has it so, is made here and not timed */
+            /* if this build has a slot outside the object, it is made here and not timed */
             MPIR_Datatype_get_ptr(types[i], dtp);
             MPII_Gpudt_type_slot(dtp);
         }

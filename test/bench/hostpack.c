@@ -3,31 +3,31 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Speed of MPI_Pack, MPI_Unpack and MPI_Type_commit on host memory, one rank, as CSV. It uses
- * standard MPI calls only, so that the same source measures any MPI; compare-pingpong --ranks 1
+/* Measures MPI_Pack, MPI_Unpack and MPI_Type_commit on host memory, one rank, as CSV. The program
+ * uses standard MPI calls only, so the same source measures any MPI; compare-pingpong --ranks 1
  * compares two.
  *
- * The cases "commit:" time the commit alone; "cycle:" time making, committing and freeing, because
- * a library may move work from one of these to another.
- */
+ * The cases "commit:" time the commit alone; "cycle:" time creation, commit and free, because a
+ * library may move work from one of these to another. */
 
 #include <mpi.h>
 #include <string.h>
 #include "bench.h"
 
 #define N_SIZES 4
-#define SAMPLES 200             /* at most, per case */
+#define SAMPLES 200             /* maximum per case */
 #define MIN_SAMPLES 15
-#define CASE_BYTES (256L * 1024 * 1024) /* large sizes are repeated less: this much a case */
-#define SAMPLE_BYTES (256 * 1024)       /* small packs share a sample: the clock is coarse */
+#define CASE_BYTES (256L * 1024 * 1024) /* limits the repetitions of large sizes: total bytes of a
+                                         * case */
+#define SAMPLE_BYTES (256 * 1024)       /* several small packs make one sample, because of the
+                                         * clock's resolution */
 #define COMMIT_BATCH 64
 #define COMMIT_BYTES (64 * 1024)        /* packed size of the regular types that are committed */
 #define LARGE_BLOCKS 10000000
 
 static const int pack_bytes[N_SIZES] = { 1024, 16 * 1024, 256 * 1024, 4 * 1024 * 1024 };
 
-/* Makes a type, not committed, and a count of it that packs to bytes or a little less. */
+/* Make a type, not committed, and a count of it that packs to bytes or a little less. */
 typedef void (*make_fn) (int bytes, MPI_Datatype * type, int *count);
 
 static void make_contiguous(int bytes, MPI_Datatype * type, int *count)
@@ -125,7 +125,7 @@ static void make_indexed(int bytes, MPI_Datatype * type, int *count)
     *count = 1;
 }
 
-/* As many blocks of one double as bytes has doubles, at uneven distances. */
+/* As many blocks of one double as bytes has doubles, at irregular distances. */
 static void make_indexed_single(int bytes, MPI_Datatype * type, int *count)
 {
     int n = bytes / 8, i;
@@ -172,7 +172,7 @@ struct job {
     unsigned char *packed;
 };
 
-/* Far from the data's first bytes within a page, at a line's start. */
+/* A different offset in pages than the data's, at the start of a cache line. */
 #define PACKED_SKEW 2112
 
 static int job_init(struct job *job, make_fn make, int bytes)
@@ -215,7 +215,7 @@ static unsigned char byte_value(int i)
     return (unsigned char) (1 + (i * 7 + (i >> 8)) % 255);
 }
 
-/* Packs, unpacks over zeros, and checks: as many bytes came back as the type has, each in place. */
+/* Pack, unpack over zeros, and check that all bytes of the type came back, each at its position. */
 static int job_is_right(struct job *job)
 {
     int i, found = 0, wrong = 0;
@@ -277,7 +277,7 @@ static int pack_cases(void)
     return good;
 }
 
-/* Times commit and the whole life of a type, batch types a sample. */
+/* Time commit and the whole life of a type; a sample has batch types. */
 static void commit_case(const char *name, make_fn make, int bytes, int batch, int samples)
 {
     double commit[SAMPLES], cycle[SAMPLES];

@@ -11,7 +11,7 @@
 
 #include "pack_types.h"
 
-/* All that is not made by name below: blocks at a stride, or a list of blocks. */
+/* All types that have no function of their own below: blocks at a stride, or a list of blocks. */
 static void make_strided(const struct layout *l, MPI_Datatype * type, int *count)
 {
     const int block = (int) l->param[0];
@@ -97,7 +97,7 @@ static void make_struct17(const struct layout *l, MPI_Datatype * type, int *coun
     *count = (int) l->n;
 }
 
-/* The blocks as they are listed. `unit`: the type that all of them consist of */
+/* The blocks of the layout's list. `unit`: the type that all of them consist of */
 static void make_list(const struct layout *l, MPI_Datatype unit, int unit_sz, MPI_Datatype * type)
 {
     int *lens = malloc(sizeof(*lens) * (size_t) l->nblocks);
@@ -165,7 +165,7 @@ static void make_struct3(const struct layout *l, MPI_Datatype * type, int *count
     *count = 1;
 }
 
-/* By the beginning of the name; the first that fits. */
+/* By prefix of the name; the first match. */
 static const struct {
     const char *name;
     void (*make) (const struct layout * l, MPI_Datatype * type, int *count);

@@ -13,7 +13,7 @@
 
 #include "layouts.h"
 
-/* A committed datatype, and the count of it, that describe a layout.
+/* Make a committed datatype and a count that describe a layout.
  *   type  (OUT)  to be freed by the caller */
 void pack_type_make(const struct layout *l, MPI_Datatype * type, int *count);
 

@@ -3,11 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * Ping-pong between two ranks in host memory: half round trip and rate as CSV, for contiguous bytes
- * and doubles and for one vector type. It uses standard MPI calls only, so that the same source
- * measures any MPI.
- */
+/* Ping-pong between two ranks in host memory: half round trip and rate as CSV, for contiguous bytes
+ * and doubles and for one vector type. The program uses standard MPI calls only, so the same source
+ * measures any MPI. */
 
 #include <mpi.h>
 #include <string.h>
@@ -17,9 +15,9 @@
 #define STRIDE_BYTES 16
 #define GUARD_BYTES 64
 #define MIN_REPETITIONS 50
-/* large messages are repeated less: a case sends about this much */
+/* limits the repetitions of large messages: approximate total bytes of a case */
 #define CASE_BYTES (64L * 1024 * 1024)
-/* up to this size several round trips share a sample, because the clock is coarse against one */
+/* up to this size a sample is several round trips, because of the clock's resolution */
 #define SMALL_BYTES 4096
 #define SMALL_BATCH 8
 
@@ -30,7 +28,7 @@ static const char *const type_name[N_TYPES] = { "byte", "double", "vector_8_16" 
 struct options {
     int min_bytes;
     int max_bytes;
-    int repetitions;            /* samples of a case, at most */
+    int repetitions;            /* samples per case, maximum */
 };
 
 /* One case: count of type at buffer + GUARD_BYTES moves bytes that lie within span bytes. */
@@ -69,7 +67,7 @@ static unsigned char byte_value(int i, int salt)
     return (unsigned char) (i * 7 + (i >> 8) + salt);
 }
 
-/* Sends the message of rank 0 over and checks on rank 1 that exactly its bytes arrived. */
+/* Send the message of rank 0 and check on rank 1 that exactly its bytes arrived. */
 static int message_is_right(const struct message *msg, int rank)
 {
     int i, wrong = 0;
@@ -102,7 +100,7 @@ static void round_trip(const struct message *msg, int rank)
     }
 }
 
-/* Measures one case; seconds has room for the repetitions. Returns 0 if wrong bytes arrived. */
+/* Measure one case; seconds has space for the repetitions. Returns 0 if wrong bytes arrived. */
 static int case_run(const struct options *opt, int type, int bytes, unsigned char *buffer,
                     double *seconds, int rank)
 {
@@ -147,7 +145,7 @@ static int options_parse(int argc, char *argv[], struct options *opt)
             strcmp(argv[i], "--max") == 0 ? &opt->max_bytes :
             strcmp(argv[i], "--repetitions") == 0 ? &opt->repetitions : NULL;
 
-        /* the vector's span is twice the bytes and must remain an int */
+        /* the vector's span is twice the bytes and must fit into an int */
         if (!number || !(*number = (int) bench_number(argv[i + 1], 1 << 29)))
             return 0;
     }

@@ -2,11 +2,11 @@
 ## Copyright (C) by the MPICH-Gpudt authors
 ##     See COPYRIGHT in top-level directory
 ##
-"""Pictures as SVG: the same data gives the same file, so that a change in one shows."""
+"""Plots as SVG: the same data gives the same file, so that changes show in diffs."""
 
 
 def pyplot():
-    """matplotlib's pyplot without a display. Raises ImportError where matplotlib is missing."""
+    """matplotlib's pyplot without a display. Raises ImportError if matplotlib is missing."""
     import matplotlib
 
     matplotlib.use("Agg")

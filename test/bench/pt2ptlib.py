@@ -2,8 +2,8 @@
 ## Copyright (C) by the MPICH-Gpudt authors
 ##     See COPYRIGHT in top-level directory
 ##
-"""What bench_pt2pt measured, and the figures under load beside what they should be. Needs no more than
-Python itself: run-load uses it where there is no more."""
+"""Reads bench_pt2pt's output, and computes the figures under load and compares them with their goals.
+Needs only Python itself, so that run-load runs anywhere."""
 
 import csv
 from collections import defaultdict
@@ -32,13 +32,13 @@ class Results:
                     self.cases[measure, memory, kind][method][int(row[1])] = float(row[2])
 
     def of(self, measure, place, method="datatype"):
-        """(memory, type, {bytes: us}) of each case of a measure at a place."""
+        """(memory, type, {bytes: us}) of each case of a measure in the given memories."""
         for (name, memory, kind), methods in list(self.cases.items()):
             if name == measure and memory.startswith(place + "/") and method in methods:
                 yield memory, kind, methods[method]
 
     def overlap(self):
-        """Makes the three rows of an overlap one: how much of the messages' time the kernel hid."""
+        """Combines the three rows of an overlap to one: the part of the messages' time that the kernel hides."""
         for measure, memory, kind in [key for key in self.cases if key[0] == "overlap-both"]:
             for method, both in self.cases[measure, memory, kind].items():
                 messages = self.cases["overlap-messages", memory, kind][method]
@@ -50,7 +50,7 @@ class Results:
 
 
 def nearest(cases, size):
-    """The case with at most size bytes and at least three quarters of them: types do not fill a size exactly."""
+    """The case with at most size bytes and at least three quarters of them: not all types have the exact size."""
     fitting = [s for s in cases if 0.75 * size <= s <= size]
     return max(fitting) if fitting else None
 
@@ -66,7 +66,7 @@ def size_name(size):
 
 
 class Goal:
-    """A figure: what it is of, its value, and the value that it should reach (None: none is set)."""
+    """A figure: its name, its value, and its goal (None: no goal)."""
 
     def __init__(self, what, value, unit, bound=None, at_least=False, note=""):
         self.what, self.value, self.unit = what, value, unit
@@ -81,8 +81,8 @@ def digits(value):
 
 
 def window_goals(results):
-    """The lowest part that a window reaches of the ping-pong rate of the same size, and of the best
-    rate of smaller windows, from 1 to 16 MiB."""
+    """The lowest ratio of a window's rate to the ping-pong rate of the same size, and to the best rate of
+    smaller windows, from 1 to 16 MiB."""
     for memory, kind, window in results.of("window", "gpu-gpu"):
         pingpong = results.cases["pingpong", memory, kind]["datatype"]
         rate = {size: size / us / 1e3 for size, us in window.items()}
@@ -183,7 +183,7 @@ def beside_goals(results):
 
 
 def goals_print(results):
-    """The table of all figures that were measured. Returns how many goals are missed."""
+    """Prints the table of all figures that were measured. Returns the number of missed goals."""
     makers = (window_goals, bidir_goals, mixed_goals, halo_goals, rate_goals, isend_goals, peers_goals, first_goals,
               iprobe_goals, beside_goals)
     goals = [goal for make in makers for goal in make(results)]

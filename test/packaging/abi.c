@@ -3,13 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/*
- * A range of MPI calls with their results checked, on any number of ranks. The packaging tests
- * build it with an unpatched MPICH and run that binary on this library: constants, handles,
- * structures and callbacks are then those of the other's mpi.h. It must not use what is only ours.
+/* A range of MPI calls with their results checked, on any number of ranks. The packaging tests
+ * build it with an unpatched MPICH and run that binary on this library, so that constants, handles,
+ * structures and callbacks are those of the other mpi.h. It must not use extensions of this fork.
  *
- * usage: abi [FOLDER], where FOLDER takes a temporary file (default: $TMPDIR, else /tmp)
- */
+ * usage: abi [FOLDER], where FOLDER is for a temporary file (default: $TMPDIR, else /tmp) */
 
 #include <mpi.h>
 #include <stdint.h>
@@ -254,7 +252,7 @@ static void coll_test(void)
     CALL(MPI_Allreduce(&rank, &result, 1, MPI_INT, op, MPI_COMM_WORLD));
     for (i = 1, expected = 0; i < n_ranks; i++)
         expected = 2 * expected + i;
-    /* the order of combining is free in brackets: only two ranks leave one way */
+    /* the order of operations is not defined: only with two ranks is there one result */
     CHECK(n_ranks > 2 || result == expected);
     CALL(MPI_Op_free(&op));
     all[rank] = rank + 1;
@@ -335,7 +333,7 @@ static void tool_test(void)
     CALL(MPI_T_finalize());
 }
 
-/* Each rank writes every n-th int through a file view; the whole is read back and compared. */
+/* Each rank writes every n-th int through a file view; the whole file is read back and compared. */
 static void file_test(const char *folder)
 {
     char name[4096] = "";

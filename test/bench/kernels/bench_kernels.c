@@ -2,9 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The kernels and the plan alone, without MPI: checks them byte for byte against a plain loop over
- * the blocks, and times them beside kernels written by hand and the driver's copies. Must not know
- * the engine's driver table: it calls the driver itself.
+ * Benchmark of the kernels and the plan alone, without MPI: checks them byte by byte against a
+ * plain loop over the blocks, and times them together with kernels written by hand and the driver's
+ * copies. Must not know the engine's driver table: it calls the driver itself.
  *
  *   bench_kernels check SEED ROUNDS VARIANT...
  *   bench_kernels time BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
@@ -12,18 +12,18 @@
  *   bench_kernels middle BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
  *
  * `choice` is `time` without the strategies that the plan would not choose. `middle` compares a
- * piece of 1 MiB from the middle of a message with a message of 1 MiB. A VARIANT is a file with a
- * compiled gpudt_kernels.cu; `time` and `choice` take ref_kernels.cu from ref.cubin beside the
- * first of them. Output is CSV, microseconds, medians of the whole call.
+ * range of 1 MiB from the middle of a message with a message of 1 MiB. A VARIANT is a file with a
+ * compiled gpudt_kernels.cu; `time` and `choice` load ref_kernels.cu from ref.cubin in the folder
+ * of the first one. Output is CSV, microseconds, medians of the whole call.
  */
 
 #include <string.h>
 
 #include "variants.h"
 
-static int only_choice;         /* time what the plan chooses, and no other strategy */
+static int only_choice;         /* time only what the plan chooses, and no other strategy */
 
-/* A plan as it is carried out. */
+/* A plan to be run. */
 struct work {
     const struct variant *variant;
     struct MPII_Gpudt_plan *plan;
@@ -56,7 +56,7 @@ static int64_t count_different(struct bench *b, CUdeviceptr x, CUdeviceptr y, in
     return found;
 }
 
-/* One layout, size, place and direction: the yardsticks once, then a row for each variant and for
+/* One layout, size, memory and direction: the references once, then a row for each variant and for
  * each strategy that applies. */
 static int time_case(struct bench *b, const struct layout *l, const struct upload *up,
                      const struct refs_aux *aux, int host, int unpack, int nvariants,
@@ -87,7 +87,7 @@ static int time_case(struct bench *b, const struct layout *l, const struct uploa
     for (int n = 0; n < nvariants; n++) {
         unsigned done = 0;
         for (int s = -1; s < (only_choice ? 0 : MPII_GPUDT_NSTRATEGIES); s++) {
-            /* First the plan's own choice, then every other by force */
+            /* First the plan's own choice, then every other one, forced */
             in.allowed = s < 0 ? MPII_GPUDT_ALLOW_ALL : 1u << s;
             MPII_Gpudt_plan_make(&in, &plan);
             if (done & 1u << plan.strategy)

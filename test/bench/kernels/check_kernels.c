@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The check of bench_kernels: random cases, compared with what a plain loop over the blocks gives.
+ * The check of bench_kernels: random cases, compared with a plain loop over the blocks.
  */
 
 #include <string.h>
@@ -83,7 +83,7 @@ struct images {
     void *packed_host;
 };
 
-/* One random case: returns the number of wrong bytes, and says which case it was. */
+/* One random case: returns the number of wrong bytes, and prints which case it was. */
 static int64_t check_once(const struct variant *v, const struct layout *l, const struct upload *up,
                           struct images *im)
 {
@@ -110,7 +110,7 @@ static int64_t check_once(const struct variant *v, const struct layout *l, const
 
     CU(cuMemcpyHtoD(im->user_dev, im->user, (size_t) im->user_sz));
     CU(cuMemcpyHtoD(packed_dev, im->packed, (size_t) im->packed_sz));
-    /* The copies may still be on their way from the driver's own buffer. */
+    /* Copies may still be in flight from the driver's staging buffer. */
     CU(cuCtxSynchronize());
     MPII_Gpudt_plan_make(&in, &plan);
     if (plan.strategy == MPII_GPUDT_STRATEGY__COPY2D)
@@ -151,7 +151,7 @@ static int64_t check_once(const struct variant *v, const struct layout *l, const
     return wrong;
 }
 
-/* Returns the number of cases that failed; adds those done to *cases. */
+/* Returns the number of cases that failed; adds their total number to *cases. */
 static int check_layout(const struct variant *v, int which, int64_t bytes, int rounds, int *cases)
 {
     struct layout l;

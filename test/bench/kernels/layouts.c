@@ -178,7 +178,7 @@ static void vector_make(struct layout *l, int64_t bytes, const int64_t * p)
     finish(l, 1, l->n * p[1]);
 }
 
-/* A face of n^3 doubles, whatever size is asked for; param: n, blocks are n or 1 doubles */
+/* A face of n^3 doubles, of fixed size; param: n, blocks are n or 1 doubles */
 static void face_make(struct layout *l, int64_t bytes, const int64_t * p)
 {
     const int64_t n = p[0], rows = p[1];
@@ -315,7 +315,7 @@ static void listed_alloc(struct layout *l, int64_t nblocks)
     l->blocks = listed_blocks;
 }
 
-/* Blocks of one size at places that follow no rule; param: block, alignment, room for a block */
+/* Blocks of one size at irregular positions; param: block, alignment, range of a block */
 static void blkidx_make(struct layout *l, int64_t bytes, const int64_t * p)
 {
     listed_alloc(l, bytes / p[0] > 2 ? bytes / p[0] : 3);
@@ -344,8 +344,8 @@ static void random_make(struct layout *l, int64_t bytes, const int64_t * p)
     finish(l, 1, 0);
 }
 
-/* Stretches of entries of one unit, then of long ones; param: unit, entries of a stretch, units of
- * a long entry */
+/* Alternating sequences of entries of one unit and of long ones; param: unit, entries of a
+ * sequence, units of a long entry */
 static void ragged_make(struct layout *l, int64_t bytes, const int64_t * p)
 {
     int64_t n = bytes / (p[0] * (1 + p[2])) * 2, at = 0;
@@ -422,7 +422,7 @@ static void particles_make(struct layout *l, int64_t bytes, const int64_t * p)
     finish(l, 1, 0);
 }
 
-/* Three vectors one after the other: 8 at 16, 16 at 64, 4 at 12; param[1..3]: where they start */
+/* Three vectors one after the other: 8 at 16, 16 at 64, 4 at 12; param[1..3]: their starts */
 static void struct3_blocks(const struct layout *l, layout_block_fn fn, void *state)
 {
     for (int64_t i = 0; i < l->n; i++)

@@ -2,9 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * The data layouts of the kernel benchmark: canonical records built by hand, and beside them a
- * plain enumeration of the same blocks that shares nothing with the records. Must not know the
- * driver.
+ * The data layouts of the kernel benchmark: canonical records built by hand, and a plain
+ * enumeration of the same blocks that is independent of the records. Must not know the driver.
  */
 
 #ifndef LAYOUTS_H_INCLUDED
@@ -26,14 +25,14 @@ struct layout {
     struct MPII_Gpudt_record top;       /* root with the count */
     int64_t size;               /* packed bytes in all */
     int64_t low, high;          /* displacements touched: [low, high) */
-    int64_t n;                  /* repetitions, the measure of size */
-    int64_t param[4];           /* as the layout's enumeration wants them */
+    int64_t n;                  /* repetitions; determines the size */
+    int64_t param[4];           /* parameters of the layout */
     int64_t *len, *displ;       /* blocks of irregular layouts, nblocks of them */
     int64_t nblocks;
     void (*blocks) (const struct layout * l, layout_block_fn fn, void *state);
 };
 
-/* Number of layouts there are. */
+/* Number of layouts. */
 int layout_count(void);
 
 /* Name of the i-th, static text. */

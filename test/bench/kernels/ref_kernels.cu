@@ -2,9 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * Kernels written by hand for one layout each, with its numbers known to the compiler: what a user
- * would write instead of an MPI datatype. The kernel benchmark's yardstick; shares nothing with the
- * library's kernels.
+ * Kernels written by hand for one layout each, with its sizes known to the compiler, as a user
+ * would write them instead of an MPI datatype. The reference of the kernel benchmark; shares no code
+ * with the library's kernels.
  */
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ template <class T> __device__ __forceinline__ void move(char *user, char *packed
         *(T *) packed = *(T *) user;
 }
 
-/* U independent moves of a T a thread; Where gives the displacement of the i-th. */
+/* U independent moves of a T per thread; Where gives the displacement of the i-th. */
 template <class T, int U, int UNPACK, class Where>
 __device__ __forceinline__ void gather(const struct ref_args &a, Where where)
 {
@@ -95,13 +95,13 @@ GATHER(sub4d, uint4, ((int64_t) (N >> 19) << 27) + ((int64_t) (N >> 14 & 31) << 
 GATHER(vecvec, uint64_t, (int64_t) (N >> 3) * 4096 + (N & 7) * 64)
 GATHER(cyclic, uint4, (int64_t) (N >> 8) * 65536 + (N & 255) * 64)
 
-/* Lists: aux0 is one displacement a block */
+/* Lists: aux0 is one displacement per block */
 GATHER(indexed_8, uint64_t, ((const int64_t *) a.aux0)[N])
 GATHER(indexed_128, uint64_t, ((const int64_t *) a.aux0)[N / 16] + N % 16 * 8)
 GATHER(indexed_12, uint32_t, ((const int64_t *) a.aux0)[N / 3] + N % 3 * 4)
 GATHER(particles, uint8_t, ((const int64_t *) a.aux0)[N / 17] + N % 17)
 
-/* Maps: aux1 is one index a word */
+/* Maps: aux1 is one index per word */
 GATHER(map_8, uint64_t, (int64_t) ((const uint32_t *) a.aux1)[N] * 8)
 GATHER(map_1, uint8_t, (int64_t) ((const uint32_t *) a.aux1)[N])
 
@@ -120,7 +120,7 @@ GATHER(struct3_4, uint32_t, N < 2 * a.n ? (int64_t) (N / 2) * 16 + N % 2 * 4 : N
 
 #undef N
 
-/* One block of threads a row of the triangle */
+/* One thread block per row of the triangle */
 template <int UNPACK> __device__ void triangle(const struct ref_args &a)
 {
     const int64_t row = blockIdx.x;
@@ -129,7 +129,7 @@ template <int UNPACK> __device__ void triangle(const struct ref_args &a)
         move<uint64_t>(user + j * 8, packed + j * 8, UNPACK);
 }
 
-/* One warp a block; aux0: displ[work], then prefix[work + 1] in bytes */
+/* One warp per block; aux0: displ[work], then prefix[work + 1] in bytes */
 template <class T, int UNPACK> __device__ void warps(const struct ref_args &a)
 {
     const int64_t block = (int64_t) blockIdx.x * (THREADS / 32) + threadIdx.x / 32;
@@ -204,12 +204,15 @@ template <int UNPACK> __device__ void turn3d(const struct ref_args &a)
     }
 }
 
-/* Structs of SIZE bytes, STRIDE apart, 512 a block of threads through shared memory. User memory is
- * read in words of WORD bytes, padding included; aux0, if any, says where each struct is. */
+/* Structs of SIZE bytes, STRIDE apart, 512 per thread block through shared memory. User memory is
+ * read in words of WORD bytes, including padding; aux0, if not NULL, has the position of each
+ * struct. */
 template <int SIZE, int STRIDE, class WORD, int UNPACK>
 __device__ void structs(const struct ref_args &a)
 {
-    enum { N = 512, WORDS = (SIZE + sizeof(WORD) - 1) / sizeof(WORD), PITCH = WORDS * sizeof(WORD) };
+    enum {
+        N = 512, WORDS = (SIZE + sizeof(WORD) - 1) / sizeof(WORD), PITCH = WORDS * sizeof(WORD)
+    };
     __shared__ __align__(16) unsigned char in[N * PITCH];
     __shared__ __align__(16) unsigned char out[N * SIZE];
     const int64_t first = (int64_t) blockIdx.x * N;
@@ -310,12 +313,13 @@ extern "C" __global__ void contiguous_unpack(const __grid_constant__ struct ref_
         ((uint4 *) a.user)[i] = ((const uint4 *) a.packed)[i];
 }
 
-/* Test data: every byte depends on its place. work: words of 8 bytes */
+/* Test data: every byte depends on its position. work: words of 8 bytes */
 extern "C" __global__ void fill(const __grid_constant__ struct ref_args a)
 {
     for (int64_t i = (int64_t) blockIdx.x * THREADS + threadIdx.x; i < a.work;
          i += (int64_t) gridDim.x * THREADS)
-        ((uint64_t *) a.user)[i] = (uint64_t) (i + a.n) * 0x9e3779b97f4a7c15ULL ^ (uint64_t) i << 17;
+        ((uint64_t *) a.user)[i] = (uint64_t) (i + a.n) * 0x9e3779b97f4a7c15ULL ^
+            (uint64_t) i << 17;
 }
 
 /* aux0[0] += bytes that differ between user and packed. work: bytes */

@@ -74,8 +74,9 @@ double bench_median(void (*once) (void *state), void *state)
     return run[n / 2];
 }
 
-/* Kernels written by hand for a layout: name without _pack, bytes a thread moves (0: aux0's blocks,
- * a warp each; -1: n rows; -2: squares of n x n; -3: n structs, 512 a block; -4: turn3d). */
+/* Kernels written by hand for a layout: name without _pack, bytes that a thread moves (0: aux0's
+ * blocks, a warp each; -1: n rows; -2: squares of n x n; -3: n structs, 512 per block; -4:
+ * turn3d). */
 static const struct ref {
     const char *layout, *kernel;
     int word, unroll;
@@ -108,7 +109,7 @@ static const struct ref {
     {"face_xz_512", "face_xz_512", 16, 0}, {"face_yz_512", "face_yz_512", 8, 0},
 };
 
-/* What the kernels written by hand read beside the data. */
+/* Inputs of the kernels written by hand, besides the data. */
 struct aux {
     int64_t nblocks, at, unit, nwords;
     int64_t *displ, *prefix;
@@ -180,7 +181,7 @@ void refs_aux_free(struct refs_aux *aux)
         CU(cuMemFree((CUdeviceptr) aux->args.aux1));
 }
 
-/* Fill in how much a kernel by hand has to do. Returns 0 if it does not suit the size. */
+/* Set the amount of work of a kernel by hand. Returns 0 if the kernel does not support the size. */
 static int set_ref(const struct ref *r, const struct layout *l, int64_t nblocks, int unroll,
                    struct ref_args *args,
                    unsigned *grid)

@@ -2,8 +2,8 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * What the GPU benchmarks share: checked driver calls, medians, and the kernels written by hand for
- * the layouts, which are their yardstick. Must not know the library's kernels, nor MPI.
+ * Shared by the GPU benchmarks: checked driver calls, medians, and the reference kernels, written
+ * by hand for the layouts. Must not know the library's kernels or MPI.
  */
 
 #ifndef REFS_H_INCLUDED
@@ -27,17 +27,17 @@
         }                                                                               \
     } while (0)
 
-/* Memory of so many bytes; exits the program if there is none. */
+/* Allocate memory; exits the program if there is none. */
 void *bench_memory(size_t bytes);
 
 /* Load a file with compiled kernels; exits the program if it cannot. */
 CUmodule bench_load_module(const char *path);
 
-/* Microseconds that once(state) takes, the median of some dozens of calls after a few for warming
- * up. It waits for what it starts. */
+/* Microseconds of once(state), which waits for its work: the median of some dozens of calls after a
+ * few warm-up calls. */
 double bench_median(void (*once) (void *state), void *state);
 
-/* The lists that the kernels written by hand for a layout read: device memory. */
+/* Lists in device memory for the kernels written by hand for a layout. */
 struct refs_aux {
     struct ref_args args;       /* aux0 and aux1 are set */
     int64_t nblocks;
@@ -48,7 +48,7 @@ void refs_aux_free(struct refs_aux *aux);
 /* Time of the fastest kernel by hand.
  *   module        (IN)   ref_kernels.cu, compiled
  *   user, packed  (IN)   addresses of displacement 0 and of the stream
- *   name          (OUT)  which it was, static text until the next call; "none" if there is none
+ *   name          (OUT)  its name, static text until the next call; "none" if there is none
  * Returns microseconds, -1 if there is none. */
 double refs_time(CUmodule module, CUstream stream, const struct layout *l,
                  const struct refs_aux *aux, CUdeviceptr user, CUdeviceptr packed, int unpack,

@@ -65,7 +65,7 @@ void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, in
         launch(v, plan);
 }
 
-/* A table in the making, from the blocks of a layout that is one datatype or several. */
+/* A table under construction, from the blocks of a layout that is one datatype or several. */
 struct table {
     int64_t *at, *end;
     int64_t unit;

@@ -2,7 +2,7 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * What is checked and timed: files of compiled kernels, each carrying out plans for layouts.
+ * The files of compiled kernels that are checked and timed, by plans for layouts.
  */
 
 #ifndef VARIANTS_H_INCLUDED
@@ -13,7 +13,7 @@
 #include "plan/gpudt_image.h"
 #include "refs.h"
 
-/* Everything runs in this stream, on a device with so many multiprocessors. Set by variants_open. */
+/* The stream for all work, on a device with that many multiprocessors. Set by variants_open. */
 extern CUstream variant_stream;
 extern int variant_nsms;
 
@@ -22,15 +22,15 @@ void variants_open(void);
 
 struct variant {
     const char *name;
-    int moves;                  /* 0: walks only (walk.cubin), so that there are no bytes to check */
+    int moves;                  /* 0: computes addresses only (walk.cubin): no bytes to check */
     CUmodule module;
     CUfunction function[MPII_GPUDT_NKERNELS];
 };
 
-/* Load a file of kernels; its name stays path's. */
+/* Load a file of kernels; its name refers to path. */
 void variant_load(struct variant *v, const char *path);
 
-/* Start what a plan says. */
+/* Start a plan's kernel or copy. */
 void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, int unpack);
 
 /* The image of a layout's type in device memory. */
@@ -42,10 +42,10 @@ struct upload {
 void upload_make(const struct layout *l, struct upload *up);
 void upload_free(struct upload *up);
 
-/* All of a layout, with nothing said yet of where it and the packed data are. */
+/* All of a layout, with the addresses and memories not yet set. */
 void plan_in_set(struct MPII_Gpudt_plan_in *in, const struct layout *l, const struct upload *up);
 
-/* Check variants byte for byte against a plain loop over the blocks, in random cases
+/* Check variants byte by byte against a plain loop over the blocks, in random cases
  * (check_kernels.c). Returns whether any failed. */
 int variants_check(int nvariants, struct variant *v, unsigned long long seed, int rounds);
 

@@ -3,13 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Kernels that walk a datatype and leave its data where it is (GPUDT_DATA_ACCESS, gpudt_copy.cuh):
- * every address is worked out, in a way that the compiler cannot do without. */
+/* Kernels that compute all addresses of a datatype but do not move its data (GPUDT_DATA_ACCESS,
+ * gpudt_copy.cuh), in a way that the compiler cannot optimize out. */
 
 #ifndef WALK_ONLY_CUH_INCLUDED
 #define WALK_ONLY_CUH_INCLUDED
 
-#define WALK_NEVER UINT64_C(0x5eed5eed5eed5eed)  /* no address, nor one mixed with another */
+#define WALK_NEVER UINT64_C(0x5eed5eed5eed5eed)  /* never the value of an address, or of a
+                                                  * combination of addresses */
 
 template <class T> struct walk_word {
     static GPUDT_METHOD T of(uint64_t addr)

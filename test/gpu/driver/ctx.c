@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Entering a context and leaving it: the thread's CUDA state is afterwards what it was before, on
- * every path, also when any of the driver's calls fails. Two devices. */
+/* Tests entering and leaving a context: the thread's CUDA state is the same afterwards on every
+ * path, also if any of the driver's calls fails. Two devices. */
 
 #include "driver_test.h"
 
@@ -64,7 +64,7 @@ static void test_failures(CUcontext a, CUcontext b)
     CUdeviceptr d;
     int mpi_errno;
 
-    /* nth 0 stands for no failure, to see how many calls there are. */
+    /* nth 0: no failure, to count the calls. */
     for (long nth = 0, calls = 1; nth <= calls; nth++) {
         for (int to_primary = 0; to_primary < 2; to_primary++) {
             OK(APP(cuCtxSetCurrent) (b));
@@ -108,7 +108,7 @@ static void test_capture(CUcontext a)
     OK(APP(cuStreamDestroy) (stream));
 }
 
-/* The library's hold on a primary context ends with its finalize, and survives a reset. */
+/* The library's retain of a primary context ends with its finalize, and survives a reset. */
 static void test_primary(void)
 {
     MPII_Gpudt_ctx_t entered;
@@ -131,7 +131,7 @@ static void test_primary(void)
     OK(APP(cuDevicePrimaryCtxGetState) (1, &flags, &active));
     CHECK(!active);
 
-    /* Reset by the application, then finalized by us. */
+    /* Reset by the application, then finalized by the library. */
     OK(MPII_Gpudt_ctx_enter(drv, 1, NULL, &entered));
     MPII_Gpudt_ctx_leave(drv, &entered);
     OK(APP(cuDevicePrimaryCtxReset) (1));

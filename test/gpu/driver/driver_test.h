@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the tests of the driver loader share. They are linked with the library's objects, and with
- * no CUDA library: a test loads the driver as an application would. */
+/* Shared by the tests of the driver loader. They are linked with the library's objects and with no
+ * CUDA library: a test loads the driver as an application would. */
 
 #ifndef DRIVER_TEST_H_INCLUDED
 #define DRIVER_TEST_H_INCLUDED
@@ -39,7 +39,7 @@ static int errs;
         }                                                                       \
     } while (0)
 
-/* Whether the library takes an address for GPU memory; -1: it cannot tell. */
+/* Whether the library classifies an address as GPU memory; -1: it cannot tell. */
 static inline int is_gpu(const void *addr)
 {
     MPIR_Gpudt_ptr_t ptr;
@@ -49,7 +49,7 @@ static inline int is_gpu(const void *addr)
     return ptr.mem == MPIR_GPUDT_MEM__DEVICE || ptr.mem == MPIR_GPUDT_MEM__MANAGED;
 }
 
-/* The application's own view of the driver: APP(cuMemAlloc) (&d, n). */
+/* The application's own access to the driver: APP(cuMemAlloc) (&d, n). */
 static void *app_library;
 
 static inline void app_load(void)
@@ -75,7 +75,7 @@ static inline void *app_symbol(const char *name)
 #define APP(function_) APP_EXPANDED(function_)
 #define APP_EXPANDED(function_) ((__typeof__(&function_)) app_symbol(#function_))
 
-/* The emulated driver's controls; the tests that use them run with it only. */
+/* The emulated driver's control functions; for tests that run with it only. */
 #define EMU(function_) ((__typeof__(&function_)) app_symbol(#function_))
 
 static inline CUcontext app_primary(int device)
@@ -110,8 +110,8 @@ static inline int child_wait(pid_t pid)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Run this program anew as `program mode arg`, with one environment variable set or (value NULL)
- * unset. Returns its exit status, or minus the signal that ended it. */
+/* Execute this program again as `program mode arg`, with one environment variable set or (value
+ * NULL) unset. Returns its exit status, or minus the signal that killed it. */
 static inline int child_exec(const char *mode, const char *arg, const char *name, const char *value)
 {
     pid_t pid = fork();
@@ -135,7 +135,7 @@ static inline double now_ns(void)
     return (double) t.tv_sec * 1e9 + (double) t.tv_nsec;
 }
 
-/* The text of an MPI error must contain all three. */
+/* Check that the text of an MPI error contains all three. */
 static inline void check_error(int mpi_errno, int errclass, const char *call, const char *name)
 {
     char text[MPI_MAX_ERROR_STRING] = "";

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the loader takes for granted of a real driver, checked on one, and what its calls cost
- * there. One self-contained program: it has stand-ins for the two things that the loader needs of
- * the library. Lines that begin with "fact" are for a reader; anything not as expected is an error.
- * Fails where there is no GPU. */
+/* Checks the loader's assumptions about a real driver, and measures the cost of its calls. A single
+ * self-contained program, with substitutes for the two parts of the library that the loader needs.
+ * Lines that begin with "fact" are informative; anything unexpected is an error. Fails without a
+ * GPU. */
 
 #include "driver_test.h"
 
@@ -204,7 +204,7 @@ static void test_contexts(void)
           MPII_Gpudt_ctx_enter(drv, 0, NULL, &entered); MPII_Gpudt_ctx_leave(drv, &entered);});
     OK(APP(cuCtxDestroy) (own));
 
-    /* A reset takes our hold on the primary context away, and we get a new one. */
+    /* A reset ends the library's retain of the primary context, and it gets a new one. */
     OK(MPII_Gpudt_ctx_enter(drv, 0, NULL, &entered));
     MPII_Gpudt_ctx_leave(drv, &entered);
     OK(APP(cuDevicePrimaryCtxReset) (0));
@@ -256,7 +256,7 @@ static void test_fork(void)
     CHECK(child_wait(pid) == 0);
 }
 
-/* Last of all: a kernel that stores through a null pointer breaks the context. */
+/* The last test: a kernel that stores through a null pointer breaks the context. */
 static void test_broken_context(void)
 {
     static const char ptx[] = ".version 6.4\n.target sm_75\n.address_size 64\n"

@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A program that does not use CUDA never loads the driver, though there is one, with one thread or
- * several; one that loads it without using it is not made to initialise it; one that begins to use
- * it late is noticed; a child made by fork has no GPU. Where the node has no device and the user has
- * put no driver anywhere, the dynamic linker is not asked again and again. */
+/* Tests that a program that does not use CUDA never loads the driver, even if one is installed,
+ * with one thread or several. The library does not initialise a driver that is loaded but unused,
+ * detects a program that begins to use it late, and finds no GPU in a forked child. On a node
+ * without devices, where the user has configured no driver, the dynamic linker is not queried
+ * repeatedly. */
 
 #define _GNU_SOURCE
 #include "driver_test.h"
@@ -19,7 +20,7 @@
 static int host;
 static long walks;
 
-/* The library's calls of the linker come here. */
+/* Wrapper that receives the library's calls of the linker. */
 int dl_iterate_phdr(int (*visit) (struct dl_phdr_info *, size_t, void *), void *arg)
 {
     static int (*real) (int (*)(struct dl_phdr_info *, size_t, void *), void *);
@@ -64,10 +65,10 @@ static void test_without_cuda(void)
     pthread_join(thread, NULL);
     walks = 0;
     printf("several threads, no CUDA: %.0f ns\n", cost_ns());
-    CHECK(walks == REPEAT);     /* a driver may come yet */
+    CHECK(walks == REPEAT);     /* a driver may be loaded later */
     CHECK(MPII_Gpudt_driver_get() == NULL);
 
-    /* Some other library comes and goes. */
+    /* Some other library is loaded and unloaded. */
     other = dlopen("libutil.so.1", RTLD_NOW);
     CHECK(!is_gpu(&host));
     if (other)
@@ -81,7 +82,7 @@ static void test_loaded_but_unused(void)
     app_load();
     printf("CUDA loaded, not initialised: %.0f ns\n", cost_ns());
     CHECK(MPII_Gpudt_driver_get() != NULL);
-    /* Nobody has called cuInit, and we have not either. */
+    /* Nobody has called cuInit, neither the test nor the library. */
     CHECK(MPII_Gpudt_driver_get()->cuDeviceGetCount(&host) == CUDA_ERROR_NOT_INITIALIZED);
 }
 
@@ -111,19 +112,20 @@ static void test_in_use(void)
     }
     CHECK(child_wait(pid) == 0);
 
-    /* Switched off by the user. */
+    /* Disabled by the user. */
     MPIR_CVAR_ENABLE_GPU = 0;
     CHECK(!is_gpu((void *) d));
     MPIR_CVAR_ENABLE_GPU = 1;
 
-    /* The application unloads its own reference. */
+    /* The application drops its own reference. */
     OK(APP(cuMemFree) (d));
     dlclose(app_library);
     CHECK(!is_gpu(&host));
     CHECK(MPII_Gpudt_driver_get() != NULL);
 }
 
-/* What the kernel says without being asked for PCI devices; enough for machines that run this. */
+/* Whether the kernel reports a device, without a look at PCI devices; enough for the machines that
+ * run this test. */
 static int node_has_device(void)
 {
     DIR *dev = opendir("/dev");
@@ -137,7 +139,7 @@ static int node_has_device(void)
     return found;
 }
 
-/* Run in a process of its own, without a driver in LD_LIBRARY_PATH. */
+/* Run as a separate process, without a driver in LD_LIBRARY_PATH. */
 static int no_driver_child(void)
 {
     MPIR_Gpudt_info_t info;

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A driver from before everything the library needs: for driver_query, built as libcuda.so.1. */
+/* A driver older than all functions that the library needs: for driver_query, built as
+ * libcuda.so.1. */
 
 int cuInit(unsigned int flags);
 

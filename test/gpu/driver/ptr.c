@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Every kind of memory is told from every other, with primary contexts and the application's own,
- * whatever is current; failures of the driver become MPI errors in its own words. Two devices. */
+/* Tests that every kind of memory is distinguished, with primary contexts and the application's
+ * own, whichever is current. Failures of the driver become MPI errors with its own text. Two
+ * devices. */
 
 #include "driver_test.h"
 

@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the library reports of the driver: none, a stub, an old one, one without devices, one that
- * does not start, a working one. Without MPI_Init, as mpichversion asks. Run as
- *     query DIR_WITH_EMULATED DIR_WITH_OLD [DIR_WITH_STUB] */
+/* Tests the library's report about the driver: none, a stub, an old one, one without devices, one
+ * that does not start, a working one. Without MPI_Init, as for mpichversion. Run as
+ *   query DIR_WITH_EMULATED DIR_WITH_OLD [DIR_WITH_STUB] */
 
 #include "driver_test.h"
 
-/* What the emulated driver reports unless told otherwise. */
+/* The emulated driver's version by default. */
 #define VERSION STRING(CUDA_VERSION)
 #define STRING(x_) STRING_OF(x_)
 #define STRING_OF(x_) #x_
@@ -38,7 +38,7 @@ static int query_child(const char *expected)
         fprintf(stderr, "expected \"%s\", got \"%s\"\n", expected, got);
     }
 
-    /* That there is none is final, and known without asking again. */
+    /* That there is no driver is final, and not checked again. */
     if (drv == NULL) {
         CHECK(MPII_Gpudt_driver_get() == NULL);
         CHECK(MPII_Gpudt_driver_init(NULL) == NULL);
@@ -84,7 +84,7 @@ int main(int argc, char *argv[])
     expect(emulated, "EMU_INIT_ERROR", "802",
            "1 " VERSION " 0 cuInit: CUDA_ERROR_SYSTEM_NOT_READY");
     expect(emulated, "EMU_INIT_ERROR", "777", "1 " VERSION " 0 cuInit: error 777 (no description)");
-    /* Symbols by dlsym where cuGetProcAddress has none; both ways must give the right version. */
+    /* Symbols by dlsym if cuGetProcAddress does not find them; both must give the right version. */
     expect(emulated, "EMU_HIDE", "cuMemAlloc,cuMemFree,cuDeviceGetUuid", "1 " VERSION " 1 ");
     setenv("EMU_FAIL_AT", "1", 1);
     setenv("EMU_FAIL_TIMES", "0", 1);

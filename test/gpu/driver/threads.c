@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Eight threads meet the driver for the first time at once, classify, enter and leave contexts. */
+/* Tests eight threads that use the driver for the first time at once, classify, enter and leave
+ * contexts. */
 
 #include "driver_test.h"
 

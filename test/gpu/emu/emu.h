@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Shared by the files of the emulated CUDA driver (a test tool, never installed). Knows the
- * driver's interface from cuda.h and nothing of MPI. README.md in this folder is the manual. */
+/* Internal header of the emulated CUDA driver, a test tool that is never installed. Uses the driver
+ * API from cuda.h. Must not know MPI. See README.md in this folder. */
 
 #ifndef EMU_H_INCLUDED
 #define EMU_H_INCLUDED
@@ -24,14 +24,15 @@
 
 /* ---- one call of the interface (emu_core.c) ---- */
 
-/* What a function needs before it may run, and what an injected failure means for it. */
+/* Preconditions of a function, and how an injected failure affects it. */
 enum emu_need {
     EMU_NEED__NOTHING = 0,
     EMU_NEED__INIT = 1,         /* cuInit has succeeded */
     EMU_NEED__CTX = 2 | EMU_NEED__INIT, /* a context is current and not broken */
     EMU_NEED__SAFE = 4,         /* illegal while a stream is being captured */
     EMU_NEED__QUIET = 8,        /* counted and made to fail only when asked for by name */
-    EMU_NEED__DO_IT = 16        /* an injected failure comes after the work: frees, waits, pops */
+    EMU_NEED__DO_IT = 16        /* an injected failure is returned after the work: frees, waits,
+                                 * pops */
 };
 
 /* First line of every exported function; it ends with `return emu_leave(result)`. */
@@ -42,7 +43,8 @@ enum emu_need {
             return res_;                                                        \
     } while (0)
 
-/* Turn a condition on the arguments into the error a driver would return. */
+/* Return the error that a real driver would return if a condition on the arguments does not
+ * hold. */
 #define EMU_CHECK(cond_, res_)                                                  \
     do {                                                                        \
         if (!(cond_))                                                           \
@@ -52,7 +54,7 @@ enum emu_need {
 CUresult emu_enter(const char *function, int need, void *caller);
 CUresult emu_leave(CUresult res);
 const char *emu_caller(void);   /* name of the object the current call came from */
-bool emu_is_quiet(void);        /* this thread's calls are the test's own: see emu_control.h */
+bool emu_is_quiet(void);        /* calls of this thread are the test's own: see emu_control.h */
 bool emu_same_name(const char *a, const char *b);       /* without version suffix */
 
 /* ---- settings, read from the environment at load (emu_config.c) ---- */
@@ -63,14 +65,14 @@ struct emu_config {
     int nvisible;
     size_t memory_sz;           /* EMU_MEMORY_MB, of one device */
     int sm_count;               /* EMU_SMS */
-    unsigned delay_us;          /* EMU_DELAY_US: each operation starts up to this late */
-    unsigned delay_min_us;      /* EMU_DELAY_MIN_US: and at least this late */
+    unsigned delay_us;          /* EMU_DELAY_US: maximum delay of each operation */
+    unsigned delay_min_us;      /* EMU_DELAY_MIN_US: minimum delay */
     uint64_t seed;              /* EMU_SEED */
-    int version;                /* EMU_VERSION: what cuDriverGetVersion says */
-    int init_error;             /* EMU_INIT_ERROR: what cuInit returns */
+    int version;                /* EMU_VERSION: result of cuDriverGetVersion */
+    int init_error;             /* EMU_INIT_ERROR: result of cuInit */
     bool peer;                  /* EMU_PEER */
     bool concurrent_managed;    /* EMU_CONCURRENT_MANAGED */
-    const char *hide;           /* EMU_HIDE: names cuGetProcAddress does not know */
+    const char *hide;           /* EMU_HIDE: names that cuGetProcAddress does not find */
     const char *kernels;        /* EMU_KERNELS */
     const char *fail_fn;        /* EMU_FAIL_FN */
     const char *fail_from;      /* EMU_FAIL_FROM */
@@ -89,10 +91,10 @@ void emu_config_read(void);
 uint32_t emu_random(void);      /* seeded; any thread */
 
 extern pthread_mutex_t emu_lock;        /* guards every object below */
-extern pthread_cond_t emu_changed;      /* an operation ended, an object changed */
+extern pthread_cond_t emu_changed;      /* an operation completed, or an object changed */
 extern bool emu_initialized;
 
-/* A detached thread that takes no signal meant for the program. */
+/* Start a detached thread with all signals blocked. */
 bool emu_thread_start(void *(*body) (void *), void *arg);
 
 void emu_lock_take(void);
@@ -112,17 +114,17 @@ struct CUctx_st {
     unsigned peers;             /* bit d: kernels of this context may access device d */
     const char *caller;
     struct CUstream_st *legacy; /* the default stream */
-    struct CUstream_st *streams;        /* every stream, the default one too */
+    struct CUstream_st *streams;        /* all streams, including the default stream */
     struct CUctx_st *next;
 };
 #define EMU_CTX_MAGIC 0xc0de0001u
 
 bool emu_ctx_valid(CUcontext ctx);
 CUcontext emu_current(void);
-struct CUctx_st *emu_ctx_first(void);   /* of all ever made, linked by next */
-CUcontext emu_primary(int device);      /* made active if it was not; caller holds emu_lock */
+struct CUctx_st *emu_ctx_first(void);   /* list of all contexts ever created, linked by next */
+CUcontext emu_primary(int device);      /* creates it if necessary; caller holds emu_lock */
 void emu_break(CUcontext ctx, CUresult why);   /* unless it is broken already */
-CUresult emu_broken(CUcontext ctx);     /* CUDA_SUCCESS: it works */
+CUresult emu_broken(CUcontext ctx);     /* CUDA_SUCCESS: not broken */
 void emu_ctx_report(void);
 
 /* ---- memory (emu_range.c, emu_mem.c, emu_host.c, emu_vmm.c) ---- */
@@ -138,7 +140,7 @@ enum emu_kind {
 
 struct emu_range {
     uintptr_t base;
-    size_t size;                /* as asked for */
+    size_t size;                /* as requested */
     size_t mapped_sz;           /* whole pages */
     enum emu_kind kind;
     int device;
@@ -150,8 +152,8 @@ struct emu_range {
     unsigned long long id;
 };
 
-/* Device addresses lie in one window of address space a device, which the CPU cannot access; the
- * emulated hardware reaches the same bytes at the same offset of the window's alias. */
+/* Device addresses are in one window of address space per device, which the CPU cannot access. The
+ * emulated hardware accesses the same bytes at the same offset of the window's alias. */
 bool emu_window_init(void);
 int emu_window_device(uintptr_t addr);  /* device whose window holds addr, or -1 */
 uintptr_t emu_window_base(int device);
@@ -173,24 +175,24 @@ size_t emu_device_used(int device);
 CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext ctx,
                           CUdeviceptr * addr);
 void emu_device_free(struct emu_range *range);
-void emu_ctx_memory_free(CUcontext ctx);        /* what a destroyed context takes along */
+void emu_ctx_memory_free(CUcontext ctx);        /* frees what belongs to a destroyed context */
 void emu_range_report(void);
 
-/* An address the emulated hardware can use for [addr, addr + n), or NULL if that is not allowed
- * for a kernel in ctx. */
+/* The address by which the emulated hardware accesses [addr, addr + n), or NULL if a kernel in ctx
+ * must not access it. */
 void *emu_translate(CUcontext ctx, const void *addr, size_t n);
 
 /* ---- streams, events (emu_stream.c, emu_event.c, emu_capture.c) ---- */
 
 struct emu_dep {
     struct CUstream_st *stream;
-    uint64_t seq;               /* of the operation in that stream that must have ended */
+    uint64_t seq;               /* number of the operation in that stream that must be complete */
 };
 
 struct emu_op {
     struct emu_op *next;
     void (*run) (struct emu_op * op);   /* runs without emu_lock */
-    void (*drop) (struct emu_op * op);  /* frees what the operation holds; may be NULL */
+    void (*drop) (struct emu_op * op);  /* frees resources of the operation; may be NULL */
     struct CUstream_st *stream;
     struct emu_dep *deps;
     int ndeps;
@@ -204,8 +206,8 @@ struct CUstream_st {
     int priority;
     bool is_alive;
     bool has_worker;
-    uint64_t queued;            /* operations ever enqueued; the last one's number */
-    uint64_t done;              /* operations ended */
+    uint64_t queued;            /* operations ever enqueued; also the number of the last one */
+    uint64_t done;              /* operations completed */
     struct emu_op *head, *tail;
     bool is_captured;
     bool capture_broken;
@@ -221,16 +223,18 @@ struct CUstream_st *emu_stream_new(CUcontext ctx, unsigned flags, int priority);
 CUstream emu_stream_get(CUstream handle);       /* NULL and the legacy handle resolved; NULL: bad */
 CUresult emu_enqueue(CUstream stream, void (*run) (struct emu_op *),
                      void (*drop) (struct emu_op *), void *args, struct emu_dep *dep);
-CUresult emu_stream_wait(CUstream stream);      /* what was queued when called */
+CUresult emu_stream_wait(CUstream stream);      /* waits for the operations queued at the time of
+                                                 * the call */
 CUresult emu_ctx_wait(CUcontext ctx);
-bool emu_in_host_function(void);        /* this thread runs one of the program's */
+bool emu_in_host_function(void);        /* this thread runs a host function of the program */
 bool emu_event_dep(CUevent event, struct emu_dep *dep); /* false: no such event */
 void emu_stream_close(CUstream stream); /* caller holds emu_lock; waits for its operations */
 void emu_stream_report(void);
 void emu_event_report(void);
 void emu_events_close(CUcontext ctx);
-bool emu_capture_forbids(void); /* an unsafe call now; breaks the captures concerned */
-/* Whether stream is a default stream that would have to wait for a stream that is captured. */
+bool emu_capture_forbids(void); /* an unsafe call is made: invalidates the captures that forbid
+                                 * it */
+/* Whether stream is a default stream that would have to wait for a stream being captured. */
 bool emu_capture_implied(CUstream stream, bool break_it);
 
 /* ---- copies, modules (emu_copy.c, emu_module.c, emu_launch.c) ---- */
@@ -253,7 +257,7 @@ struct CUmod_st {
     struct CUmod_st *next;
 };
 #define EMU_MODULE_MAGIC 0xc0de0004u
-#define EMU_SHARED_DEFAULT ((size_t) 48 << 10)  /* dynamic shared memory of a launch, at most */
+#define EMU_SHARED_DEFAULT ((size_t) 48 << 10)  /* maximum dynamic shared memory of a launch */
 
 bool emu_module_valid(CUmodule module);
 CUresult emu_copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream, bool wait);
@@ -264,8 +268,8 @@ void emu_modules_close(CUcontext ctx);
 
 void emu_fault_init(void);
 
-/* Run body(arg) so that a bad address in it, or emu_fault_raise, ends it.
- * Returns CUDA_SUCCESS or the error that ended it. */
+/* Run body(arg); a fault in it, or emu_fault_raise, ends it. Returns CUDA_SUCCESS or the error that
+ * ended it. */
 CUresult emu_fault_guard(void (*body) (void *), void *arg);
 void emu_fault_raise(CUresult why) __attribute__((noreturn));
 

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Runs the threads of a grid on one CPU thread, block after block.
+/* Runs the threads of a grid on one CPU thread, one block after another.
  *
- * A fiber takes one thread of the block after another as long as they run through. A thread that
- * must wait keeps its fiber, and another fiber goes on with the remaining threads. So kernels
- * without barriers cost no switch, and a barrier costs one a thread. Threads start in an order
- * that changes from launch to launch. */
+ * A fiber runs the threads of a block one after another, as long as they do not wait. A thread that
+ * waits keeps its fiber, and another fiber continues with the remaining threads. So kernels without
+ * barriers need no context switch, and a barrier needs one per thread. The order in which threads
+ * start differs from launch to launch. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #define MAX_THREADS 1024
 #define WARP_SZ 32
 #define MAX_WARPS (MAX_THREADS / WARP_SZ)
-#define GROUPS 4                /* sets of lanes of a warp that wait at the same time */
+#define GROUPS 4                /* sets of lanes of a warp that wait separately */
 #define STACK_SZ ((size_t) 128 << 10)
 
 enum fiber_state { FIBER__FREE, FIBER__READY, FIBER__WAITING };
@@ -32,8 +32,8 @@ struct fiber {
     struct emu_fiber fiber;
     enum fiber_state state;
     struct emu_thread self;
-    int warp_group;             /* it waits for, or -1: it waits at the block's barrier */
-    char slots[WARP_SZ][EMU_SLOT_SZ];   /* what the lanes brought to its last exchange */
+    int warp_group;             /* group that it waits for, or -1: the block's barrier */
+    char slots[WARP_SZ][EMU_SLOT_SZ];   /* values of the lanes in its last exchange */
 };
 
 struct group {
@@ -44,7 +44,7 @@ struct group {
 
 struct warp {
     struct group groups[GROUPS];
-    unsigned live;              /* lanes that have not ended */
+    unsigned live;              /* lanes that have not exited */
 };
 
 struct block {
@@ -54,8 +54,8 @@ struct block {
     struct emu_dim block_idx;
     unsigned nthreads, started, live, waiting;
     unsigned stride, shift;     /* thread of the nth start: (n * stride + shift) % nthreads */
-    int any, all, count;        /* being gathered */
-    int last_any, last_all, last_count; /* of the barrier passed last */
+    int any, all, count;        /* being collected */
+    int last_any, last_all, last_count; /* results of the last barrier */
     struct warp warps[MAX_WARPS];
 };
 
@@ -63,7 +63,7 @@ __thread struct emu_thread *emu_self;
 __thread char *emu_dynamic_shared;
 __thread const struct emu_launch *emu_launched;
 
-/* What a CPU thread keeps for its next grid; freed when the thread ends. */
+/* State that a CPU thread reuses for its next grid; freed when the thread exits. */
 struct machine {
     struct block block;
     struct fiber fibers[MAX_THREADS];
@@ -73,7 +73,7 @@ struct machine {
     char *shared;
     size_t shared_sz;
     int last_found;             /* see fiber_find */
-    bool is_midway;             /* a fault left it in the middle of things */
+    bool is_midway;             /* a fault interrupted it */
 };
 static __thread struct machine *machine;
 static __thread struct block *block;    /* machine->block */
@@ -108,7 +108,7 @@ static void barrier_release(void)
     }
 }
 
-/* If all lanes of the group that still live have arrived, give each what they all brought. */
+/* If all live lanes of the group have arrived, give each of them the values of all. */
 static void group_settle(unsigned w, int g)
 {
     struct warp *warp = &block->warps[w];
@@ -126,7 +126,7 @@ static void group_settle(unsigned w, int g)
     }
 }
 
-/* A thread has ended: it may have been the last that others were waiting for. */
+/* A thread has exited: others may have been waiting for it only. */
 static void thread_end(unsigned index)
 {
     unsigned w = warp_of(index);
@@ -178,7 +178,7 @@ static bool fiber_prepare(struct fiber *f)
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
         if (stack == MAP_FAILED)
             return false;
-        mprotect(stack, 4096, PROT_NONE);       /* overflow faults */
+        mprotect(stack, 4096, PROT_NONE);       /* makes a stack overflow fault */
         f->fiber.stack = stack;
         f->fiber.stack_sz = STACK_SZ;
     }
@@ -187,7 +187,7 @@ static bool fiber_prepare(struct fiber *f)
     return true;
 }
 
-/* Looks round from where the last one was found: usually the next one is right. */
+/* Starts searching at the last result: the next one is usually right. */
 static struct fiber *fiber_find(enum fiber_state state)
 {
     for (int i = 0; i < machine->nfibers; i++) {
@@ -259,7 +259,7 @@ static void block_begin(struct emu_dim at)
             block->warps[w].groups[g].mask = 0;
         block->warps[w].live = lanes >= WARP_SZ ? 0xffffffffu : (1u << lanes) - 1;
     }
-    /* Shared memory starts out as whatever was there. */
+    /* Shared memory initially has its previous contents. */
     if (l->shared_sz > 0)
         memset(emu_dynamic_shared, 0xa5, l->shared_sz);
 }
@@ -329,7 +329,7 @@ void emu_grid_run(const struct emu_launch *launch, void (*body) (void **), void 
     machine->is_midway = false;
 }
 
-/* ---- what a thread of the grid calls ---- */
+/* ---- calls of the grid's threads ---- */
 
 void emu_block_sync(int value, int *any, int *all, int *count)
 {

@@ -18,7 +18,7 @@ struct emu_dim {
     unsigned x, y, z;
 };
 
-/* What a thread of the running grid is. */
+/* Identity of a thread of the running grid. */
 struct emu_thread {
     struct emu_dim thread_idx, block_idx, block_dim, grid_dim;
     unsigned index;             /* in the block; index % 32 is the lane */
@@ -30,12 +30,13 @@ extern __thread const struct emu_launch *emu_launched;
 /* Run body(params) once for every thread of the grid. */
 void emu_grid_run(const struct emu_launch *launch, void (*body) (void **), void **params);
 
-/* __syncthreads: returns when every thread of the block that has not ended is here. value is or-ed,
- * and-ed and counted over the threads; the results are in *any, *all, *count (each may be NULL). */
+/* __syncthreads: returns when every thread of the block that has not exited has called it. value is
+ * or-ed, and-ed and counted over the threads; the results are in *any, *all, *count (each may be
+ * NULL). */
 void emu_block_sync(int value, int *any, int *all, int *count);
 
-/* Give 16 bytes to the lanes of mask, this one among them, and get theirs.
- * Returns 32 slots of 16 bytes, valid until this lane's next call. */
+/* Exchange 16 bytes with the lanes of mask, which includes this one. Returns 32 slots of 16 bytes,
+ * valid until this lane's next call. */
 const void *emu_warp_exchange(unsigned mask, const void *value, size_t n);
 #define EMU_SLOT_SZ 16
 

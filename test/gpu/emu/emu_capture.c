@@ -3,19 +3,19 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated stream capture, as far as a library beside the capturing program can disturb it: which
- * calls are forbidden meanwhile and what they destroy. Nothing is recorded. */
+/* Emulated stream capture, limited to its effect on other users of the process: which calls it
+ * forbids and which captures such calls invalidate. Nothing is recorded. */
 
 #include "emu.h"
 
 #define MAX_CAPTURES 16
 static CUstream captures[MAX_CAPTURES];
 static int capture_count;
-static int capture_count_seen;  /* read without the lock on the way of every call */
+static int capture_count_seen;  /* read without the lock by every call */
 
 static __thread CUstreamCaptureMode thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
-/* Whether capture s forbids an unsafe call by this thread. */
+/* Whether capture s forbids an unsafe call in this thread. */
 static bool capture_concerns(CUstream s)
 {
     bool is_mine = pthread_equal(s->capture_thread, pthread_self());
@@ -49,7 +49,8 @@ bool emu_capture_implied(CUstream stream, bool break_it)
 {
     bool implied = false;
 
-    if (stream != stream->ctx->legacy || __atomic_load_n(&capture_count_seen, __ATOMIC_ACQUIRE) == 0)
+    if (stream != stream->ctx->legacy ||
+        __atomic_load_n(&capture_count_seen, __ATOMIC_ACQUIRE) == 0)
         return false;
     emu_lock_take();
     for (int i = 0; i < capture_count; i++) {

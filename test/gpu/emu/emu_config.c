@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The emulated driver's settings: every environment variable is read here, once, at load. */
+/* The emulated driver's settings: reads all environment variables once, at load time. */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -62,8 +62,8 @@ static int device_named(const char *entry)
     return (int) number;
 }
 
-/* As the real driver does it: the list ends at the first entry that names no device; a device
- * named twice makes all of it invalid; an empty list hides every device. */
+/* As in the real driver: the list ends at the first entry that names no device; a device named
+ * twice makes the whole list invalid; an empty list hides every device. */
 static void visible_read(void)
 {
     char text[512];
@@ -130,7 +130,7 @@ uint32_t emu_random(void)
     static uint64_t counter;
     uint64_t x = __atomic_add_fetch(&counter, 1, __ATOMIC_RELAXED) + (emu_config.seed << 32);
 
-    /* A mixing function of a counter: no state to guard, no two calls alike. */
+    /* A mixing function of a counter: needs no lock, and values do not repeat. */
     x = (x ^ (x >> 33)) * 0xff51afd7ed558ccdULL;
     x = (x ^ (x >> 33)) * 0xc4ceb9fe1a85ec53ULL;
     return (uint32_t) (x ^ (x >> 33));

@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated copies and fills. All of them are boxes of rows. How far a call waits is what CUDA
- * promises and no more: a copy from pageable memory reads it before it returns, one to pageable
- * memory ends before it returns; from pageable memory to a device, device to device and fills return
- * at once even in their synchronous form, unless the memory or the context says otherwise. */
+/* Emulated copies and fills. All of them are boxes of rows. A call blocks only as long as CUDA
+ * guarantees: a copy from pageable memory until it is read, one to pageable memory until it is
+ * written. Copies from pageable memory to a device, copies between devices and fills return at once
+ * even in their synchronous form, unless an attribute of the memory or the context makes them
+ * synchronous. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct box {
     struct side dst, src;
     size_t width, height, depth;        /* bytes, rows, planes */
     int fill;                   /* byte to store instead of a copy, or -1 */
-    void *staging;              /* owned copy of a pageable source, or NULL */
+    void *staging;              /* copy of a pageable source, owned, or NULL */
 };
 
 enum place { PLACE__PAGEABLE, PLACE__PINNED, PLACE__DEVICE, PLACE__BAD };
@@ -35,15 +36,15 @@ static size_t side_span(const struct side *side, const struct box *box)
     return (rows - 1) * side->row_pitch + box->width;
 }
 
-/* Pools and mapped ranges have access rights of their own: no other device has any. */
+/* Pools and mapped ranges have their own access rights: no other device may access them. */
 static bool is_forbidden(const struct emu_range *range, CUstream stream)
 {
     return (range->kind == EMU_KIND__POOL || range->kind == EMU_KIND__VMM) &&
         range->device != stream->ctx->device;
 }
 
-/* The place of a side; *sync is made true if the memory's attribute asks for synchronous copies, which
- * memory of pools has for fills only. */
+/* The place of a side. *sync becomes true if the memory's attribute requires synchronous copies;
+ * memory of pools has the attribute for fills only. */
 static enum place side_place(const struct side *side, const struct box *box, CUstream stream,
                              bool * sync)
 {
@@ -64,7 +65,7 @@ static enum place side_place(const struct side *side, const struct box *box, CUs
         else
             place = PLACE__PINNED;
     } else if (emu_window_device(side->addr) >= 0) {
-        place = PLACE__BAD;     /* freed, or beyond the end */
+        place = PLACE__BAD;     /* freed, or past the end */
     }
     emu_lock_give();
     return place;
@@ -105,7 +106,7 @@ static void box_drop(struct emu_op *op)
     free(box);
 }
 
-/* Read a pageable source now: afterwards the program may change it. */
+/* Read a pageable source now, since the program may change it after the call. */
 static bool box_stage(struct box *box)
 {
     struct box copy = *box;
@@ -121,7 +122,7 @@ static bool box_stage(struct box *box)
     return true;
 }
 
-/* Enqueue a box; wait: the call is one of the synchronous ones. */
+/* Enqueue a box; wait: the call is a synchronous one. */
 static CUresult box_start(const struct box *form, CUstream stream, bool wait)
 {
     bool sync = stream->ctx->flags & CU_CTX_SYNC_MEMOPS;
@@ -166,7 +167,7 @@ CUresult emu_copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream, b
     return box_start(&box, stream, wait);
 }
 
-/* The unified and the directed forms do the same here: an address says where it is. */
+/* The unified and the directed forms are the same here: the address tells the kind of memory. */
 #define COPY_ASYNC(dst_, src_, n_, handle_)                                     \
     CUstream stream;                                                            \
     EMU_ENTER(EMU_NEED__CTX);                                                   \

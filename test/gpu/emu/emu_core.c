@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What every call of the emulated driver goes through: state checks, injected failures, counts. */
+/* Entry and exit of every call of the emulated driver: state checks, injected failures, counts. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,14 +18,14 @@ pthread_mutex_t emu_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t emu_changed = PTHREAD_COND_INITIALIZER;
 bool emu_initialized;
 
-/* In a child made by fork alone: the parent's driver state is useless there. */
+/* True only in a forked child, where the parent's driver state is unusable. */
 static bool is_dead_child;
 
 static __thread int quiet_depth;
 static __thread void *call_site;
 static __thread CUresult call_failure;  /* injected, to be returned by emu_leave */
 
-/* Guarded by inject_lock, not by emu_lock: they are looked at before a call takes that. */
+/* Guarded by inject_lock, not by emu_lock: they are read before a call takes that. */
 static pthread_mutex_t inject_lock = PTHREAD_MUTEX_INITIALIZER;
 static char fail_fn_copy[64];
 static long calls_seen, calls_failed;
@@ -190,7 +190,7 @@ static void fork_child(void)
 {
     is_dead_child = emu_initialized;
     emu_initialized = false;
-    /* Whatever the parent's threads held is held for ever here. */
+    /* Locks that the parent's threads held would stay locked in the child. */
     pthread_mutex_init(&emu_lock, NULL);
     pthread_mutex_init(&inject_lock, NULL);
 }

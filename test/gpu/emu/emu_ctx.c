@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated contexts: primary ones, the application's own, and each thread's stack of them. A
- * destroyed context's object stays, so that stale handles are recognised. */
+/* Emulated contexts: primary ones, those made by the program, and each thread's context stack. The
+ * object of a destroyed context is kept, so that stale handles are detected. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ static struct CUctx_st *primary[EMU_MAX_DEVICES];
 static unsigned long long next_id = 1;
 static bool helper_runs;
 
-/* Retains of the primary contexts that are not the test's own, and who made the last. */
+/* Number of retains of primary contexts that are not the test's own, and the caller of the last
+ * one. */
 static int foreign_retains[EMU_MAX_DEVICES];
 static const char *foreign_name[EMU_MAX_DEVICES];
 
@@ -42,7 +43,7 @@ struct CUctx_st *emu_ctx_first(void)
     return contexts;
 }
 
-/* A real driver runs threads of its own as soon as there is a context. Programs may rely on it. */
+/* A real driver starts threads of its own when a context is created. Programs may rely on that. */
 static void *helper_thread(void *unused)
 {
     for (;;)
@@ -76,7 +77,7 @@ static struct CUctx_st *ctx_new(int device, bool is_primary)
     return ctx;
 }
 
-/* Everything that lives in the context goes with it. Caller holds emu_lock. */
+/* Frees everything in the context. Caller holds emu_lock. */
 static void ctx_end(struct CUctx_st *ctx)
 {
     for (struct CUstream_st * s = ctx->streams; s; s = s->next)
@@ -99,7 +100,7 @@ CUcontext emu_primary(int device)
     if (primary[device] == NULL) {
         primary[device] = ctx_new(device, true);
     } else if (!primary[device]->is_alive) {
-        /* The handle of a primary context does not change in a process; its id does. */
+        /* The handle of a primary context is constant in a process; its id changes. */
         primary[device]->is_alive = true;
         primary[device]->id = next_id++;
         ctx_mend(primary[device]);

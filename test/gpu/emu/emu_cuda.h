@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* CUDA C for the CPU: enough of it to compile the library's kernels with a C++ compiler and run
- * them in the emulated driver. README.md says what a kernel must observe. A kernel file includes
- * this in place of CUDA's headers where EMU_CUDA is defined. */
+/* The part of CUDA C that the library's kernels use, for compiling them with a C++ compiler and
+ * running them in the emulated driver. See README.md for the requirements on kernels. A kernel file
+ * includes this instead of CUDA's headers if EMU_CUDA is defined. */
 
 #ifndef EMU_CUDA_H_INCLUDED
 #define EMU_CUDA_H_INCLUDED
@@ -18,8 +18,8 @@
 
 #include "emu_block.h"
 
-/* A program's own kernels stand beside calls of the runtime, whose headers come first then and
- * define these for the host's compiler. */
+/* In programs with kernels the runtime's headers come first, and define these for the host's
+ * compiler. */
 #undef __global__
 #undef __device__
 #undef __host__
@@ -53,8 +53,8 @@
  * which has no counterpart here, so kernels write EMU_DYNAMIC_SHARED(name_) for both. */
 #define EMU_DYNAMIC_SHARED(name_) char *const name_ = emu_dynamic_shared
 
-/* The memory behind a global-memory pointer. Every access of a kernel to memory that it did not
- * declare itself goes through here; alignment and bounds are those of T. */
+/* The CPU's pointer for a global-memory pointer. Every access of a kernel to memory that it did not
+ * declare itself must use it. Checks bounds and alignment for T. */
 template<typename T> static inline T *emu_ptr(T * p)
 {
     return (T *) emu_launched->translate((const void *) p, sizeof(T), alignof(T));
@@ -66,14 +66,14 @@ static inline void *emu_address(uint64_t addr, size_t n, size_t align)
     return emu_launched->translate((const void *) (uintptr_t) addr, n, align);
 }
 
-/* A pointer to global memory that checks each access. Where a kernel has this in place of T *, in
- * its parameters and in structures, it needs no emu_ptr. Same size and bytes as T *. */
+/* A pointer to global memory that checks each access. A kernel that has it instead of T *, in its
+ * parameters and in structures, needs no emu_ptr. Same size and representation as T *. */
 template<typename T> class emu_pointer {
     T *addr;
   public:
     emu_pointer() = default;
     emu_pointer(T * p) : addr(p) {}
-    operator T *() const { return addr; }       /* for the host, to pass it on */
+    operator T *() const { return addr; }       /* for host code */
     T & operator*() const { return *emu_ptr(addr); }
     template<typename I> T & operator[](I i) const { return *emu_ptr(addr + i); }
     template<typename I> emu_pointer operator+(I i) const { return emu_pointer(addr + i); }
@@ -261,8 +261,8 @@ template<typename... A> static inline void emu_call_any(void (*kernel) (A...), v
     emu_call(kernel, params, std::index_sequence_for<A...>());
 }
 
-/* Make kernel_, an extern "C" __global__ function, known to the emulated driver. Once for each
- * kernel, at file scope, where EMU_CUDA is defined. */
+/* Export kernel_, an extern "C" __global__ function, to the emulated driver. Once for each kernel,
+ * at file scope, if EMU_CUDA is defined. */
 #define EMU_KERNEL(kernel_)                                                             \
     static void emu_body_##kernel_(void **params) { emu_call_any(kernel_, params); }    \
     static void emu_run_##kernel_(const struct emu_launch *launch, void **params)       \

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The CUDA runtime's calls that test programs make, on top of the emulated driver. All of it is
- * the test's own doing, so none of it is counted, made to fail or reported as a leak. The numbers
- * of the runtime's errors are those of the driver's. */
+/* The CUDA runtime's calls that test programs make, on top of the emulated driver. They are the
+ * test's own calls: not counted, never made to fail, and not reported as leaks. Error numbers of
+ * the runtime equal those of the driver. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,13 +25,13 @@ static __thread int wanted_device;
 static cudaError_t note(CUresult res)
 {
     emu_quiet(0);
-    /* "Not ready" is an answer and leaves no trace. */
+    /* "Not ready" is a result and not stored as an error. */
     if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY)
         last_error = (cudaError_t) res;
     return (cudaError_t) res;
 }
 
-/* The runtime's context of a device; retained once and kept until the process ends. */
+/* The runtime's context of a device; retained once and until the process exits. */
 static CUresult primary_use(int device)
 {
     static CUcontext kept[64];
@@ -44,7 +44,7 @@ static CUresult primary_use(int device)
     return res == CUDA_SUCCESS ? cuCtxSetCurrent(kept[device]) : res;
 }
 
-/* Every call starts here: the driver is up and some context is current. */
+/* Start of every call: initialises the driver and makes a context current. */
 static CUresult ready(void)
 {
     CUcontext current = NULL;
@@ -59,7 +59,7 @@ static CUresult ready(void)
     return res;
 }
 
-/* Make driver call call_ in a ready state and return its result as the runtime's. */
+/* Make driver call call_ in that state and return its result as the runtime's. */
 #define RETURN(call_)                                                           \
     do {                                                                        \
         CUresult res_ = ready();                                                \
@@ -375,8 +375,9 @@ EXPORT cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event)
 
 /* ---- kernels ---- */
 
-/* A program's kernel is known to the runtime by its address; EMU_KERNEL has exported what runs it
- * under a name made of the kernel's. The program exports both: it is linked with -rdynamic. */
+/* The runtime identifies a program's kernel by its address. EMU_KERNEL has exported the function
+ * that runs it under a name derived from the kernel's. The program exports both, as it is linked
+ * with -rdynamic. */
 static const struct emu_kernel *kernel_of(const void *function)
 {
     char symbol[256];

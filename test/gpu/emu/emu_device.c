@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The emulated devices and what they say of themselves. */
+/* The emulated devices and their attributes. */
 
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +72,7 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceGetPCIBusId(char *text, int len, CUdevice de
 
     EMU_ENTER(EMU_NEED__INIT);
     EMU_CHECK(device_valid(device), CUDA_ERROR_INVALID_DEVICE);
-    /* A bus that no machine has: a program that looks it up must cope with finding nothing. */
+    /* A bus that no machine has: programs that look it up must handle a failure. */
     snprintf(id, sizeof(id), "00ff:%02x:00.0", (unsigned) emu_config.visible[device] & 0xff);
     EMU_CHECK(len > (int) strlen(id), CUDA_ERROR_INVALID_VALUE);
     strcpy(text, id);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated events. An event stands for the last operation of a stream at the time of recording. */
+/* Emulated events. An event refers to the last operation of a stream at the time of recording. */
 
 #include <stdlib.h>
 
@@ -140,7 +140,7 @@ EMU_EXPORT CUresult CUDAAPI cuEventRecord(CUevent event, CUstream handle)
     EMU_CHECK(stream->ctx == event->ctx, CUDA_ERROR_INVALID_HANDLE);
     EMU_CHECK(!stream->is_captured, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (stream == stream->ctx->legacy) {
-        /* In the default stream an event is behind the other streams' work too. */
+        /* In the default stream an event also waits for the other streams' work. */
         CUresult res = emu_enqueue(stream, nothing_run, NULL, NULL, NULL);
         EMU_CHECK(res == CUDA_SUCCESS, res);
     }
@@ -186,7 +186,7 @@ EMU_EXPORT CUresult CUDAAPI cuEventElapsedTime(float *ms, CUevent start, CUevent
 {
     EMU_ENTER(EMU_NEED__CTX);
     EMU_CHECK(event_valid(start) && event_valid(end), CUDA_ERROR_INVALID_HANDLE);
-    /* Emulated time means nothing. */
+    /* Emulated time has no meaning. */
     *ms = 0.001f;
     return emu_leave(CUDA_SUCCESS);
 }

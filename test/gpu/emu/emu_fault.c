@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Threads of the driver's own, and faults: a bad address in a kernel ends that kernel; the CPU
- * touching device memory is told what it did before it dies. */
+/* The driver's threads, and faults: a bad address in a kernel ends that kernel. If the CPU accesses
+ * device memory, a message is printed before the process dies. */
 
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void describe(uintptr_t addr)
 
     if (device < 0)
         return;
-    /* The faulting thread may hold the lock itself; then the range stays unnamed. */
+    /* The faulting thread may hold the lock itself; then the range is not named. */
     if (pthread_mutex_trylock(&emu_lock) == 0) {
         range = emu_range_find(addr);
         pthread_mutex_unlock(&emu_lock);
@@ -99,7 +99,7 @@ static void on_fault(int number, siginfo_t * info, void *context)
                         CUDA_ERROR_LAUNCH_FAILED);
 
     describe((uintptr_t) info->si_addr);
-    /* Back to whoever handled this before us: on return the access faults again, over there. */
+    /* Restore the previous handler: on return the access faults again and calls it. */
     sigaction(number, &before, NULL);
 }
 

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Switching stacks within a CPU thread, with the sanitizers told of it. Knows nothing of kernels.
- * On x86-64 a switch is a dozen instructions; elsewhere it is swapcontext, which is a system call
- * and a warning under AddressSanitizer. */
+/* Switches stacks within a CPU thread and informs the sanitizers. Must not know kernels. On x86-64
+ * a switch is a dozen instructions; elsewhere it is swapcontext, which makes a system call and
+ * causes a warning of AddressSanitizer. */
 
 #ifndef EMU_FIBER_H_INCLUDED
 #define EMU_FIBER_H_INCLUDED
@@ -24,27 +24,27 @@
 #endif
 
 struct emu_fiber {
-    void *sp;                   /* while it does not run */
-    ucontext_t context;         /* the same where there is no switch of our own */
+    void *sp;                   /* while it is not running */
+    ucontext_t context;         /* the same where no native switch is implemented */
     char *stack;                /* lowest address */
     size_t stack_sz;
     void *tsan;
 };
 
 #if defined(__x86_64__)
-/* Save the registers that a call preserves, change stacks, restore those saved there. */
+/* Save the callee-saved registers, switch stacks, restore the registers saved there. */
 void emu_fiber_swap(void **save_sp, void *load_sp);
 #endif
 
-/* Make fiber start in entry, which never returns, at the next switch to it. */
+/* Make the next switch to fiber start entry, which never returns. */
 static inline void emu_fiber_set(struct emu_fiber *fiber, void (*entry) (void))
 {
 #if defined(__x86_64__)
-    /* Six registers, the address to return to, and one word so that entry finds the alignment
-     * that a call would have left. */
+    /* Six registers, the return address, and one word so that entry finds the stack alignment of a
+     * call. */
     void **top = (void **) (fiber->stack + fiber->stack_sz) - 8;
 #if defined(__SANITIZE_ADDRESS__)
-    /* Frames that were left by a jump did not clean up after themselves. */
+    /* Frames that were left by a jump have not unpoisoned their memory. */
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_sz);
 #endif
     memset(top, 0, 8 * sizeof(*top));
@@ -63,7 +63,7 @@ static inline void emu_fiber_set(struct emu_fiber *fiber, void (*entry) (void))
 #endif
 }
 
-/* Free what emu_fiber_set got; not the stack. */
+/* Free what emu_fiber_set allocated, but not the stack. */
 static inline void emu_fiber_end(struct emu_fiber *fiber)
 {
     (void) fiber;
@@ -100,11 +100,11 @@ static inline void emu_fiber_switch(struct emu_fiber *from, struct emu_fiber *to
     emu_fiber_arrived(fake_stack);
 }
 
-/* Describe the stack the thread runs on: one to come back to. */
+/* Describe the current stack, to switch back to it. */
 void emu_fiber_self(struct emu_fiber *fiber);
 
-/* Before and after a jump (longjmp) out of some fiber to the stack that self describes. One
- * sanitizer wants to know before, the other after. */
+/* Call before and after a jump (longjmp) from a fiber to the stack of self: one sanitizer must be
+ * informed before, the other after. */
 static inline void emu_fiber_will_jump(struct emu_fiber *self)
 {
     (void) self;

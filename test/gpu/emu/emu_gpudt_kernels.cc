@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The library's own kernels for the emulated driver: the source that nvcc compiles, compiled for
- * the CPU, and every entry point exported. */
+/* The library's kernels for the emulated driver: the source that nvcc compiles, compiled for the
+ * CPU, with every entry point exported. */
 
 #include "emu_cuda.h"
 

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Between the emulated driver and a shared object of kernels compiled for the CPU. Self-contained,
- * C and C++. */
+/* Interface between the emulated driver and a shared object of kernels compiled for the CPU.
+ * Self-contained, C and C++. */
 
 #ifndef EMU_KERNEL_H_INCLUDED
 #define EMU_KERNEL_H_INCLUDED
@@ -20,17 +20,17 @@ struct emu_launch {
     unsigned block[3];
     size_t shared_sz;           /* dynamic shared memory of a block, bytes */
 
-    /* The CPU's address for the n bytes a kernel knows as addr, which must be aligned to align.
-     * Does not return if the kernel may not access them. */
+    /* The CPU's address for n bytes at a kernel's address addr, which must be aligned to align.
+     * Does not return if the kernel must not access them. */
     void *(*translate) (const void *addr, size_t n, size_t align);
 
-    /* End the launch as a kernel that went wrong. Does not return. */
+    /* End the launch with an error. Does not return. */
     void (*fail) (const char *why);
 
     unsigned seed;              /* for the order of the threads of a block; 0: ascending */
 };
 
-/* What the shared object exports for a kernel, under the name emu_kernel_<kernel>. */
+/* Description of a kernel, exported by the shared object under the name emu_kernel_<kernel>. */
 struct emu_kernel {
     const char *name;
     int nparams;

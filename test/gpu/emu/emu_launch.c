@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated launches: a kernel is an operation of its stream and runs on the stream's thread. */
+/* Emulated launches: a kernel is an operation of its stream and runs in the stream's thread. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ struct launch {
     char *data;
 };
 
-static __thread struct launch *running; /* in a worker: what it runs */
+static __thread struct launch *running; /* in a stream's thread: the launch it runs */
 
 static void *kernel_translate(const void *addr, size_t n, size_t align)
 {
@@ -73,7 +73,7 @@ static void launch_drop(struct emu_op *op)
     free(l);
 }
 
-/* Parameters are copied when the launch is made: the program may reuse its variables at once. */
+/* Parameters are copied at the launch, since the program may reuse its variables at once. */
 static bool params_copy(struct launch *l, void **params)
 {
     const struct emu_kernel *kernel = l->kernel;
@@ -107,7 +107,7 @@ static bool shape_valid(const struct emu_launch *form)
     return threads <= 1024 && form->block[2] <= 64;
 }
 
-/* Enqueue a launch; form has the shape, and the rest of it is filled in here. */
+/* Enqueue a launch. form has the shape; the other members are filled in here. */
 static CUresult launch_make(const struct emu_kernel *kernel, CUstream stream,
                             const struct emu_launch *form, void **params)
 {

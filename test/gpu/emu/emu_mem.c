@@ -14,9 +14,10 @@
 
 #include "emu.h"
 
-#define FRESH_BYTE 0xcb         /* new device memory: not zero, as on a device that was in use */
+#define FRESH_BYTE 0xcb         /* new device memory: not zero, as on a device that was in use
+                                 * before */
 #define SLACK_BYTE 0xe5         /* between the end of an allocation and the end of its last page */
-#define FRESH_MAX ((size_t) 64 << 20)   /* larger allocations are left zero, to stay cheap */
+#define FRESH_MAX ((size_t) 64 << 20)   /* larger allocations stay zero, to save time */
 
 static size_t used[EMU_MAX_DEVICES];
 
@@ -127,7 +128,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemFree(CUdeviceptr addr)
     owner = range ? range->ctx : NULL;
     emu_lock_give();
 
-    /* A free waits for all that the context was told to do before it. */
+    /* A free waits for all operations queued in the context before it. */
     if (owner)
         emu_ctx_wait(owner);
 

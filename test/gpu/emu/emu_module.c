@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated modules and functions. Whatever image is loaded, its kernels are those of the shared
+/* Emulated modules and functions. Whichever image is loaded, its kernels are those of the shared
  * object that EMU_KERNELS names: the same source compiled for the CPU. */
 
 #define _GNU_SOURCE
@@ -39,8 +39,8 @@ void emu_module_report(void)
     }
 }
 
-/* Does it look like something a driver would load: a fat binary, one wrapped by nvcc, an ELF
- * image, or PTX? */
+/* Whether an image has a format that a driver loads: a fat binary, one wrapped by nvcc, an ELF
+ * image, or PTX. */
 static bool image_known(const void *image)
 {
     static const unsigned char magics[][4] = {
@@ -113,7 +113,7 @@ EMU_EXPORT CUresult CUDAAPI cuModuleUnload(CUmodule module)
     emu_lock_take();
     module->is_alive = false;
     emu_lock_give();
-    /* The object stays mapped: the kernels' code and its thread-local data are cheap to keep. */
+    /* The object stays mapped, since that costs little. */
     return emu_leave(CUDA_SUCCESS);
 }
 

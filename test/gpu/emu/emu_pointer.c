@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the emulated driver knows of an address. */
+/* Pointer attributes in the emulated driver. */
 
 #include <string.h>
 
@@ -21,8 +21,8 @@ static bool may_access(CUcontext ctx, const struct emu_range *range)
         (ctx->peers & (1u << range->device));
 }
 
-/* Store one attribute of the address, which lies in range. Returns false for an attribute that the
- * range does not have. */
+/* Store one attribute of an address in range. Returns false if the range does not have the
+ * attribute. */
 static bool attribute_store(void *value, CUpointer_attribute attribute,
                             const struct emu_range *range, CUdeviceptr addr)
 {
@@ -108,8 +108,8 @@ EMU_EXPORT CUresult CUDAAPI cuPointerGetAttribute(void *value, CUpointer_attribu
     return emu_leave(stored ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Unlike the singular form this one knows no error for a foreign address: every value is zero, but
- * the device is -2. */
+/* Unlike the singular form, this one succeeds for an address that is unknown to CUDA: every value
+ * is zero, but the device is -2. */
 EMU_EXPORT CUresult CUDAAPI cuPointerGetAttributes(unsigned int n, CUpointer_attribute * attributes,
                                                    void **values, CUdeviceptr addr)
 {

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Symbol look-up in the emulated driver, and the trap for look-ups without a version. */
+/* Symbol look-up in the emulated driver, and functions that abort for look-ups without a
+ * version. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 #include "emu.h"
 
-/* name without "cu", version in which its present prototype appeared */
+/* name without "cu", version that introduced its present prototype */
 #define FUNCTIONS(F)                                                            \
     F(Init, 2000) F(DriverGetVersion, 2020) F(GetErrorName, 6000)               \
     F(GetErrorString, 6000) F(GetProcAddress, 12000)                            \
@@ -99,8 +100,8 @@ EMU_EXPORT CUresult CUDAAPI cuGetProcAddress(const char *name, void **function, 
     return emu_leave(*function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND);
 }
 
-/* In a real driver these names are the prototypes of CUDA 2: 32-bit sizes and addresses. A program
- * that reaches one has looked it up by its unversioned name. */
+/* In a real driver these names have the prototypes of CUDA 2: 32-bit sizes and addresses. A program
+ * that calls one has looked it up by its unversioned name. */
 #define TRAPS(T)                                                                \
     T(cuMemAlloc) T(cuMemFree) T(cuMemGetAddressRange) T(cuMemHostGetDevicePointer) \
     T(cuMemHostRegister) T(cuMemcpyHtoD) T(cuMemcpyDtoH) T(cuMemcpyDtoD)        \

@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Where emulated memory is: the devices' address windows, the table of live ranges, and the
- * translation that every access of a kernel goes through.
+/* Addresses of emulated memory: the devices' address windows, the table of live ranges, and the
+ * translation of every address that a kernel accesses.
  *
- *   window of device d   PROT_NONE, what programs see      base ...... base + EMU_WINDOW_SZ
- *   its alias            the same file, mapped where live  alias ..... alias + EMU_WINDOW_SZ
+ *   window of device d   PROT_NONE, addresses of programs    base ...... base + EMU_WINDOW_SZ
+ *   its alias            the same file, mapped where live    alias ..... alias + EMU_WINDOW_SZ
  *
- * An address and its alias differ by the same amount everywhere in a window. Between allocations
- * both sides have pages that nobody maps. */
+ * The distance between an address and its alias is constant within a window. Between allocations
+ * there are unmapped pages on both sides. */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -152,8 +152,8 @@ void emu_range_remove(struct emu_range *range)
     free(range);
 }
 
-/* First free place in a device's window, with an unmapped page before it: freed addresses come
- * back soon, as they do on a real device. */
+/* First free position in a device's window, with an unmapped page before it. Freed addresses are
+ * reused soon, as on a real device. */
 uintptr_t emu_window_gap(int device, size_t mapped_sz)
 {
     uintptr_t place = windows[device].base + EMU_PAGE_SZ;
@@ -167,7 +167,7 @@ uintptr_t emu_window_gap(int device, size_t mapped_sz)
     return place + mapped_sz + EMU_PAGE_SZ <= end ? place : 0;
 }
 
-/* May a kernel of ctx touch the range? */
+/* Whether a kernel of ctx may access the range. */
 static bool range_allows(const struct emu_range *range, CUcontext ctx)
 {
     switch (range->kind) {
@@ -183,7 +183,7 @@ static bool range_allows(const struct emu_range *range, CUcontext ctx)
     }
 }
 
-/* The last ranges this thread found, so that most accesses take no lock. */
+/* The last ranges found by this thread, so that most accesses take no lock. */
 #define CACHE_ENTRIES 4
 static __thread struct {
     uintptr_t base, size;

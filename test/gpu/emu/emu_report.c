@@ -3,8 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the emulated driver says when the process ends: calls counted, objects left over. Also the
- * names of errors. */
+/* Reports at process exit: calls counted, objects leaked. Also the names of errors. */
 
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -21,7 +21,7 @@ extern "C" __global__ void selftest_copy(copy_args args, unsigned add)
         *emu_ptr(args.dst + i) = *emu_ptr(args.src + i) + add;
 }
 
-/* Each block reverses its 256 elements through shared memory; some threads leave before the end. */
+/* Each block reverses its 256 elements through shared memory; some threads exit early. */
 extern "C" __global__ void selftest_reverse(unsigned *data, unsigned n)
 {
     __shared__ unsigned tile[256];
@@ -42,7 +42,7 @@ extern "C" __global__ void selftest_reverse(unsigned *data, unsigned n)
     *emu_ptr(data + i) = v;
 }
 
-/* out[warp] = sum of the lanes' indices by shuffles, with a ballot of the odd lanes beside it. */
+/* out[warp] = sum of the lanes' indices by shuffles, and a ballot of the odd lanes. */
 extern "C" __global__ void selftest_warp(unsigned long long *sum, unsigned *odd)
 {
     unsigned lane = threadIdx.x % 32;
@@ -51,7 +51,7 @@ extern "C" __global__ void selftest_warp(unsigned long long *sum, unsigned *odd)
     for (int d = 16; d > 0; d /= 2)
         v += __shfl_xor_sync(0xffffffffu, v, d);
     unsigned b = __ballot_sync(0xffffffffu, lane & 1);
-    /* Halves of the warp go separate ways. */
+    /* The halves of the warp diverge. */
     unsigned half = lane < 16 ? 0xffffu : 0xffff0000u;
     for (unsigned round = 0; round < (lane < 16 ? 5u : 2u); round++) {
         if (__shfl_sync(half, lane, lane < 16 ? 3 : 20) != (lane < 16 ? 3u : 20u))
@@ -63,7 +63,7 @@ extern "C" __global__ void selftest_warp(unsigned long long *sum, unsigned *odd)
     }
 }
 
-/* Some threads wait for others that never come. */
+/* Some threads wait for others that never arrive. */
 extern "C" __global__ void selftest_hang(unsigned *unused)
 {
     (void) unused;
@@ -75,7 +75,7 @@ extern "C" __global__ void selftest_hang(unsigned *unused)
         __syncthreads();
 }
 
-/* What a kernel that went wrong does first. */
+/* The first access of an erroneous kernel. */
 extern "C" __global__ void selftest_null_store(void)
 {
     *emu_ptr((unsigned *) 0) = 1;

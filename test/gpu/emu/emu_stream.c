@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated streams: queues of operations, each worked off in order by a thread of its own, every
- * operation somewhat late so that a missing wait shows. */
+/* Emulated streams: queues of operations. Each is executed in order by a thread of its own, with
+ * delays, so that a missing wait is detected. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "emu.h"
 
-/* The numbers that stand for the default stream in a stream argument. */
+/* The special values for the default stream in a stream argument. */
 static bool is_legacy_handle(CUstream handle)
 {
     return handle == NULL || handle == CU_STREAM_LEGACY;
@@ -91,7 +91,7 @@ static void *worker(void *arg)
             pthread_cond_wait(&emu_changed, &emu_lock);
             continue;
         }
-        /* After a fault nothing runs in a context any more, but everything ends. */
+        /* After a fault, operations of a context complete without being run. */
         is_broken = emu_broken(stream->ctx) != CUDA_SUCCESS;
         emu_lock_give();
         if (!is_broken) {
@@ -120,7 +120,7 @@ static bool worker_start(struct CUstream_st *stream)
     return stream->has_worker;
 }
 
-/* The default stream waits for every stream that did not opt out, and they for it. */
+/* The default stream waits for every stream not created as non-blocking, and they wait for it. */
 static int legacy_deps(struct CUstream_st *stream, struct emu_dep *deps)
 {
     struct CUctx_st *ctx = stream->ctx;
@@ -142,8 +142,8 @@ static int legacy_deps(struct CUstream_st *stream, struct emu_dep *deps)
     return n;
 }
 
-/* Add an operation at the end of a stream; dep, if not NULL, must have ended before it starts.
- * args belongs to the operation (drop frees it), also when this fails. */
+/* Append an operation to a stream; dep, if not NULL, must be complete before it starts. args is
+ * owned by the operation (drop frees it), also on failure. */
 CUresult emu_enqueue(CUstream stream, void (*run) (struct emu_op *),
                      void (*drop) (struct emu_op *), void *args, struct emu_dep *dep)
 {
@@ -155,7 +155,7 @@ CUresult emu_enqueue(CUstream stream, void (*run) (struct emu_op *),
     emu_lock_take();
     n = legacy_deps(stream, NULL) + (dep ? 1 : 0);
     if (stream->is_captured) {
-        /* What a capture records is not emulated: nothing of ours belongs in there. */
+        /* Captures are not emulated: the library must not enqueue anything in them. */
         stream->capture_broken = true;
         res = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     } else if (op && (n == 0 || (op->deps = calloc((size_t) n, sizeof(*op->deps)))) &&
@@ -276,7 +276,7 @@ EMU_EXPORT CUresult CUDAAPI cuStreamDestroy(CUstream stream)
     EMU_ENTER(EMU_NEED__CTX | EMU_NEED__DO_IT);
     EMU_CHECK(!is_legacy_handle(stream) && stream->magic == EMU_STREAM_MAGIC && stream->is_alive,
               CUDA_ERROR_INVALID_HANDLE);
-    /* What is queued still runs; only the handle dies now. */
+    /* Queued operations still run; only the handle becomes invalid. */
     emu_lock_take();
     stream->is_alive = false;
     pthread_cond_broadcast(&emu_changed);
@@ -296,7 +296,7 @@ EMU_EXPORT CUresult CUDAAPI cuStreamSynchronize(CUstream handle)
     return emu_leave(emu_stream_wait(stream));
 }
 
-/* The default stream is not ready while a stream is busy that it would wait for. */
+/* The default stream is not idle while a stream is busy that it would wait for. */
 static bool legacy_is_kept(CUstream stream)
 {
     return stream == stream->ctx->legacy && legacy_deps(stream, NULL) > 0;

@@ -4,7 +4,7 @@
  */
 
 /* Emulated virtual memory management: reserved addresses, physical memory, mappings. Physical
- * memory is a piece of the device's file; a mapping shows it at the reserved address's alias. */
+ * memory is a part of the device's file; a mapping maps it at the reserved address's alias. */
 
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #define GRANULARITY ((size_t) 64 << 10)
 
 struct physical {
-    struct emu_range *backing;  /* holds the file space; not accessible itself */
+    struct emu_range *backing;  /* holds the space in the file; not accessible itself */
     int references;             /* the handle and its mappings */
 };
 
@@ -44,8 +44,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemGetAllocationGranularity(size_t * granularity,
     return emu_leave(CUDA_SUCCESS);
 }
 
-/* A reservation is remembered by nobody: the window has room enough for addresses to be handed out
- * once, from its upper half, which allocations do not reach. */
+/* Reservations are not recorded: addresses are taken once, from the upper half of the window, which
+ * is large enough and not reached by allocations. */
 EMU_EXPORT CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr * addr, size_t size, size_t alignment,
                                                 CUdeviceptr wanted, unsigned long long flags)
 {
@@ -133,8 +133,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemMap(CUdeviceptr addr, size_t size, size_t offse
     emu_lock_take();
     device = p->backing->device;
     range.device = device;
-    /* The mapping's alias may lie in another device's window than the memory: any device's
-     * addresses may map any device's memory. */
+    /* The alias of the mapping may be in another device's window than the memory: addresses of any
+     * device may map memory of any device. */
     if (mmap(emu_alias(addr), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
              emu_window_fd(device),
              (off_t) (p->backing->base - emu_window_base(device) + offset)) != MAP_FAILED &&
@@ -178,7 +178,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemUnmap(CUdeviceptr addr, size_t size)
     return emu_leave(m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-/* Access is not modelled by range: a mapping belongs to the device whose memory it shows. */
+/* Access rights are not recorded per range: a mapping belongs to the device whose memory it
+ * maps. */
 EMU_EXPORT CUresult CUDAAPI cuMemSetAccess(CUdeviceptr addr, size_t size,
                                            const CUmemAccessDesc * access, size_t n)
 {

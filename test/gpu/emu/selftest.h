@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the emulated driver's own tests share. */
+/* Shared by the emulated driver's own tests. */
 
 #ifndef SELFTEST_H_INCLUDED
 #define SELFTEST_H_INCLUDED
@@ -51,8 +51,8 @@ static inline int child_wait(pid_t pid)
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Run body in a child that has no CUDA. Returns its exit status, or minus the signal that ended
- * it. What it says is thrown away: a fault is what some children are for. */
+/* Run body in a child process that has not used CUDA. Returns its exit status, or minus the signal
+ * that killed it. Its output is discarded: some children are expected to fault. */
 static inline int child_run(void (*body) (void *), void *arg)
 {
     pid_t pid = fork();
@@ -66,7 +66,7 @@ static inline int child_run(void (*body) (void *), void *arg)
     return child_wait(pid);
 }
 
-/* Run this program anew as `program mode`, with an environment variable set or (value NULL)
+/* Execute this program again as `program mode`, with an environment variable set or (value NULL)
  * unset. Returns as child_run. */
 static inline int child_exec(const char *mode, const char *name, const char *value)
 {

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Injected failures, counting, and the report of leaks. */
+/* Tests injected failures, counting, and reports of leaks. */
 
 #include "selftest.h"
 
@@ -19,7 +19,7 @@ static void test_by_number(void)
     OK(cuMemAlloc(&e, 10));
     CHECK(emu_call_count() == 3 && emu_failed_count() == 1);
 
-    /* A call that frees does its work all the same. */
+    /* A call that frees does its work nevertheless. */
     emu_fail_set(NULL, 1, CUDA_ERROR_UNKNOWN, 1);
     EXPECT(cuMemFree(e), CUDA_ERROR_UNKNOWN);
     EXPECT(cuMemFree(e), CUDA_ERROR_INVALID_VALUE);
@@ -41,7 +41,7 @@ static void test_by_name(void)
     OK(cuStreamDestroy(s));
     OK(cuMemFree(d));
 
-    /* The test's own calls are left alone. */
+    /* The test's own calls are not affected. */
     emu_fail_set("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY, 0);
     emu_quiet(1);
     OK(cuMemAlloc(&d, 10));
@@ -62,11 +62,12 @@ static void test_lost_device(void)
     EXPECT(cuMemsetD8(d, 0, 10), CUDA_ERROR_LAUNCH_FAILED);
     EXPECT(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
     EXPECT(cuMemFree(d), CUDA_ERROR_LAUNCH_FAILED);
-    CHECK(emu_live("memory") == 0);     /* nobody can free what a broken context holds */
+    CHECK(emu_live("memory") == 0);     /* memory of a broken context cannot be freed and is not
+                                         * counted */
     OK(cuDevicePrimaryCtxReset(0));
 }
 
-/* What child programs do; mode says which. */
+/* Test programs run as children; mode selects one. */
 static int child(const char *mode)
 {
     CUdeviceptr d;
@@ -90,7 +91,7 @@ static int child(const char *mode)
     } else if (strcmp(mode, "registration") == 0) {
         OK(cuMemHostRegister(&errs, sizeof(errs), 0));
     }
-    /* Another holder keeps the context, and what is in it, alive. */
+    /* Another retain keeps the context, and the objects in it, alive. */
     if (getenv("EMU_SELFTEST_KEEP")) {
         CUcontext ctx;
         emu_quiet(1);
@@ -108,7 +109,7 @@ static void test_leaks(void)
     CHECK(child_exec("context", "EMU_LEAKS_FATAL", "1") == EXIT_LEAKS);
     CHECK(child_exec("context", "EMU_LEAKS_FATAL", NULL) == 0);
 
-    /* The end of a context is the end of what is in it. */
+    /* Objects of a destroyed context are not leaks. */
     CHECK(child_exec("memory", "EMU_LEAKS_FATAL", "1") == 0);
     setenv("EMU_SELFTEST_KEEP", "1", 1);
     CHECK(child_exec("clean", "EMU_LEAKS_FATAL", "1") == 0);

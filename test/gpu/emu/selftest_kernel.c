@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated modules, launches, shared memory, barriers and warps. */
+/* Tests emulated modules, launches, shared memory, barriers and warps. */
 
 #include <stdint.h>
 #include <time.h>
@@ -46,7 +46,7 @@ static CUresult copy_launch(CUdeviceptr dst, CUdeviceptr src, unsigned n, unsign
     CUresult res;
 
     res = cuLaunchKernel(function("selftest_copy"), 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
-    memset(&args, 0xff, sizeof(args));  /* the launch has its own copy */
+    memset(&args, 0xff, sizeof(args));  /* the launch has copied them */
     return res;
 }
 
@@ -78,7 +78,7 @@ static void test_copy(void)
     if (ms > 100)
         fprintf(stderr, "64 KiB took %.1f ms\n", ms);
 
-    /* Straight between registered host memory and the device. */
+    /* Directly between registered host memory and the device. */
     memset(out, 0, sizeof(out));
     OK(cuMemHostRegister(out, sizeof(out), 0));
     OK(copy_launch((CUdeviceptr) out, src, N, 0));
@@ -151,7 +151,7 @@ static void test_bad_shapes(void)
     OK(cuCtxSynchronize());
 }
 
-/* A kernel that goes wrong breaks its context for good. */
+/* An erroneous kernel leaves its context unusable. */
 static void broken_by(CUresult expected, CUresult launched)
 {
     CUdeviceptr d;
@@ -195,13 +195,13 @@ static void test_faults(CUcontext other)
     broken_by(CUDA_ERROR_LAUNCH_FAILED,
               cuLaunchKernel(function("selftest_hang"), 1, 1, 1, 64, 1, 1, 0, NULL, params, NULL));
 
-    /* The other device's memory once access to it is enabled. */
+    /* Memory of the other device, with peer access enabled. */
     OK(cuMemAlloc(&d, 64));
     OK(cuCtxEnablePeerAccess(other, 0));
     EXPECT(cuCtxEnablePeerAccess(other, 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     OK(copy_launch(d, far, 16, 0));
     OK(cuCtxSynchronize());
-    test_warps();               /* the scheduler has survived all this */
+    test_warps();               /* the scheduler still works after the faults */
     OK(cuMemFree(d));
 }
 
@@ -216,7 +216,7 @@ int main(void)
     test_blocks();
     test_warps();
     test_bad_shapes();
-    /* The driver explains each fault: noise, unless something is wrong here. */
+    /* The driver prints a message for each fault; discard these expected ones. */
     if (!getenv("SELFTEST_LOUD") && freopen("/dev/null", "w", stderr) == NULL)
         return 3;
     test_faults(other);

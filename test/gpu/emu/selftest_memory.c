@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated memory of all kinds: what it is, who can touch it, and that copies arrive. Needs two
+/* Tests emulated memory of all kinds: pointer attributes, access rights, and copies. Needs two
  * devices of 64 MiB. */
 
 #include "selftest.h"
@@ -31,7 +31,7 @@ static void test_cpu_access(void)
     CHECK(child_run(byte_write, (void *) (d + 999)) == -SIGSEGV);
     CHECK(child_run(byte_write, (void *) managed) == 0);
 
-    /* The kernel cannot touch it on the program's behalf either. */
+    /* System calls cannot access it either. */
     CHECK(pipe(fds) == 0);
     CHECK(write(fds[1], (void *) d, 1) < 0);
     CHECK(write(fds[1], &host, 1) == 1);
@@ -174,11 +174,11 @@ static void test_limits(void)
     EXPECT(cuMemAlloc(&e, (size_t) 40 << 20), CUDA_ERROR_OUT_OF_MEMORY);
     OK(cuMemFree(d));
     OK(cuMemAlloc(&e, (size_t) 40 << 20));
-    CHECK(d == e);              /* addresses come back */
+    CHECK(d == e);              /* addresses are reused */
     OK(cuMemFree(e));
 }
 
-/* In a program of its own: the driver ends it at the free. */
+/* In a program of its own: the driver aborts it at the free. */
 static int overrun(void)
 {
     CUdeviceptr d;

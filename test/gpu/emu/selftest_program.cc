@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A program with kernels of its own, launched through the runtime: what the examples and benchmarks
- * are when they run on the emulated driver. */
+/* Tests a program with kernels of its own, launched through the runtime, as the examples and
+ * benchmarks are when they run on the emulated driver. */
 
 #include "selftest.h"
 #include "emu_cuda.h"
@@ -33,7 +33,7 @@ extern "C" __global__ void selftest_sum(sum_args args, emu_pointer<unsigned> tot
 
 EMU_KERNEL(selftest_sum);
 
-/* No kernel, as far as the runtime knows. */
+/* Not a kernel for the runtime. */
 extern "C" void selftest_no_kernel(void)
 {
 }
@@ -46,7 +46,7 @@ static cudaError_t sum_launch(const unsigned *value, unsigned n, unsigned *total
     cudaError_t res = cudaLaunchKernel((const void *) selftest_sum, dim3((n + 63) / 64), dim3(64),
                                        params, 0, NULL);
 
-    scale = 0;                  /* the launch has its own copy */
+    scale = 0;                  /* the launch has copied it */
     return res;
 }
 
@@ -71,7 +71,8 @@ int main(void)
     CHECK(cudaLaunchKernel((const void *) selftest_sum, dim3(1), dim3(2048), none, 0, NULL) ==
           cudaErrorInvalidValue);
 
-    /* The driver explains the fault: noise. Host memory is none of a kernel's. */
+    /* The driver prints a message for the fault, which is discarded. Kernels must not access host
+     * memory. */
     if (freopen("/dev/null", "w", stderr) == NULL)
         return 3;
     CHECK(sum_launch(value, N, d_total, 3) == cudaSuccess);

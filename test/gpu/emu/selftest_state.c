@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated devices, contexts, processes, symbol look-up, and the runtime on top. */
+/* Tests emulated devices, contexts, processes, symbol look-up, and the runtime. */
 
 #include <dlfcn.h>
 #include <sys/single_threaded.h>
@@ -104,7 +104,7 @@ static void test_contexts(void)
     CHECK(current == NULL);
     EXPECT(cuCtxPushCurrent(c), CUDA_ERROR_INVALID_CONTEXT);
 
-    /* A reset ends the primary context whoever retains it; the next one has a new identity. */
+    /* A reset ends the primary context even if others retain it; the next one has a new id. */
     OK(cuDevicePrimaryCtxReset(0));
     OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
     CHECK(!active);
@@ -168,7 +168,7 @@ static void test_runtime(void)
     CHECK(cudaGetLastError() == cudaErrorInvalidDevice && cudaGetLastError() == cudaSuccess);
     CHECK(cudaFree(d) == cudaSuccess && cudaFreeHost(h) == cudaSuccess);
     CHECK(strcmp(cudaGetErrorName(cudaErrorNoDevice), "CUDA_ERROR_NO_DEVICE") == 0);
-    CHECK(emu_live(NULL) == 0); /* what the runtime holds is the program's business */
+    CHECK(emu_live(NULL) == 0); /* the runtime's objects are the program's own */
 }
 
 static int child(const char *mode)

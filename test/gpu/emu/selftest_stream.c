@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated streams: late, in order, ordered among each other by events and the default stream.
- * Run with a delay of up to 20 ms an operation, so that "not yet" can be seen. */
+/* Tests emulated streams: delays, order within a stream, order among streams by events and the
+ * default stream. Run with a delay of up to 20 ms per operation, so that "not ready" can be
+ * observed. */
 
 #include <pthread.h>
 
@@ -86,7 +87,7 @@ static void test_pageable_source_is_read_at_once(void)
     OK(cuMemcpyDtoH(back, d, N));
     CHECK(back[0] == 5);
 
-    /* A pinned one is read when its turn comes. */
+    /* A pinned source is read when the operation runs. */
     OK(cuMemHostRegister(source, N, 0));
     OK(cuMemcpyHtoDAsync(d, source, N, s));
     memset(source, 7, N);
@@ -117,7 +118,8 @@ static void test_default_stream(void)
     OK(cuStreamDestroy(s));
 }
 
-/* Calls without "Async" that return early all the same, until something says that they must not. */
+/* Calls without "Async" that return early nevertheless, unless an attribute makes them
+ * synchronous. */
 static void test_synchronous_forms(void)
 {
     CUdeviceptr d, e;
@@ -163,7 +165,7 @@ static void CUDA_CB host_function(void *n)
     seen_answer = cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, seen_addr);
 }
 
-/* Host functions keep their place in the stream, and the driver answers nothing there. */
+/* Host functions keep their order in the stream, and driver calls in them fail. */
 static void test_host_functions(void)
 {
     CUstream blocking;

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Lets every driver call of a transfer fail in turn. Each try is a process of its own, so that a
- * crash, a hang or a leak is one try's; only the emulated driver can do it. Expected: an MPI error
- * with the driver's words, or the right bytes; nothing else written; nothing left over; the next
- * transfer works, unless the context is broken.
+/* Fault injection: lets every driver call of a transfer fail, one after the other. Each attempt is
+ * a process of its own, so that a crash, a hang or a leak belongs to one attempt. Emulated driver
+ * only. Expected: an MPI error with the driver's text, or the right bytes; no other bytes written;
+ * no leaks; the next transfer works, unless the context is broken.
  *
  *   --only TEXT   scenarios with this in their name
  *   --at N        the Nth call only, and show it
@@ -25,19 +25,20 @@
 #define TRY_SECONDS 30
 #define MAX_JOBS 16
 
-/* How calls fail, and what has happened before. */
+/* Kinds of failing calls, and the state before. */
 static const struct kind {
     const char *name;
-    const char *error;          /* the driver's name for it */
+    const char *error;          /* the driver's name of it */
     int code;
-    long times;                 /* calls that fail; 0: all from the Nth on */
-    int is_sticky;              /* the context is broken for good */
+    long times;                 /* number of failing calls; 0: all from the Nth on */
+    int is_sticky;              /* the context becomes unusable */
     int is_warm;                /* a transfer has succeeded before */
 } kinds[] = {
     {"first use, unknown error", "CUDA_ERROR_UNKNOWN", CUDA_ERROR_UNKNOWN, 1, 0, 0},
     {"first use, out of memory", "CUDA_ERROR_OUT_OF_MEMORY", CUDA_ERROR_OUT_OF_MEMORY, 1, 0, 0},
     {"first use, all calls fail", "CUDA_ERROR_UNKNOWN", CUDA_ERROR_UNKNOWN, 0, 0, 0},
-    {"first use, context breaks", "CUDA_ERROR_ILLEGAL_ADDRESS", CUDA_ERROR_ILLEGAL_ADDRESS, 1, 1, 0},
+    {"first use, context breaks", "CUDA_ERROR_ILLEGAL_ADDRESS", CUDA_ERROR_ILLEGAL_ADDRESS, 1, 1,
+     0},
     {"later, unknown error", "CUDA_ERROR_UNKNOWN", CUDA_ERROR_UNKNOWN, 1, 0, 1},
     {"later, out of memory", "CUDA_ERROR_OUT_OF_MEMORY", CUDA_ERROR_OUT_OF_MEMORY, 1, 0, 1},
     {"later, all calls fail", "CUDA_ERROR_UNKNOWN", CUDA_ERROR_UNKNOWN, 0, 0, 1},
@@ -58,10 +59,10 @@ static long only_at;
 static const char *only_name = "";
 static long ntries, nwrong;
 
-/* Written by the process that tries without a fault: calls until MPI is finalized. */
+/* Written by the attempt without a fault: calls until MPI is finalized. */
 static long *calls_total;
 
-/* ---- in the process of a try ---- */
+/* ---- in the process of an attempt ---- */
 
 static void environment_set(const struct scenario *scenario, const struct kind *kind)
 {
@@ -72,7 +73,7 @@ static void environment_set(const struct scenario *scenario, const struct kind *
     setenv("EMU_FAIL_STICKY", kind->is_sticky ? "1" : "0", 1);
 }
 
-/* Look at how a transfer ended during which a call may have failed. */
+/* Check the result of a transfer during which a call may have failed. */
 static void outcome_check(struct transfer *t, int err, const struct kind *kind)
 {
     long nfailed = gpu.emu_failed_count();
@@ -87,7 +88,7 @@ static void outcome_check(struct transfer *t, int err, const struct kind *kind)
     transfer_check(t, err != MPI_SUCCESS);
 }
 
-/* One try in a process of its own; at 0 lets nothing fail, and counts. */
+/* One attempt in a process of its own; at 0 lets nothing fail, and counts. */
 static int try_run(const struct scenario *scenario, const struct kind *kind, long at)
 {
     struct transfer t;
@@ -200,7 +201,7 @@ static void scenario_try(const struct scenario *scenario, const struct kind *kin
 {
     long before = nwrong;
 
-    /* every fault is in a process that makes the same calls up to it */
+    /* processes with a fault make the same calls up to it */
     *calls_total = 0;
     job_start(scenario, kind, 0);
     while (jobs_busy())

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One transfer for each route through the engine, to be carried out while driver calls fail. Knows
- * the engine's interface and control variables but nothing behind them. */
+/* One transfer for each route through the engine, to be run while driver calls fail. Uses the
+ * engine's interface and control variables; must not know its internals. */
 
 #ifndef FAULTS_H_INCLUDED
 #define FAULTS_H_INCLUDED
@@ -22,7 +22,7 @@ enum direction {
     DIRECTION__COPY             /* from datatype to datatype */
 };
 
-/* Returns a committed type; MPI_DATATYPE_NULL stands for packed data. */
+/* Returns a committed type; MPI_DATATYPE_NULL means packed data. */
 typedef MPI_Datatype(*type_fn) (void);
 
 #define SCENARIO_MAX_ENV 3
@@ -32,7 +32,7 @@ struct scenario {
     enum direction direction;
     enum mem_kind user_kind, other_kind;        /* a copy goes from user to other */
     type_fn user_type, other_type;      /* other_type: copies only */
-    int is_nonblocking;         /* 2: in parts that are in flight together */
+    int is_nonblocking;         /* 2: in several parts in flight together */
     int is_mixed;               /* second half of the user's blocks in pageable memory */
     const char *env[SCENARIO_MAX_ENV];  /* NAME=value for the process */
 };
@@ -43,8 +43,8 @@ const struct scenario *scenario_get(int n);
 /* One side of a transfer in this process. */
 struct side {
     struct mem mem, rest;       /* rest: second half of a mixed buffer */
-    unsigned char *shadow;      /* what mem held when the transfer began */
-    unsigned char *want;        /* what it must hold after success */
+    unsigned char *shadow;      /* contents of mem when the transfer began */
+    unsigned char *want;        /* contents that it must have after success */
     MPI_Datatype type;          /* relative to the buffer; MPI_DATATYPE_NULL: packed */
     MPI_Datatype call_type;     /* for the call */
     void *call_buf;
@@ -61,10 +61,10 @@ void transfer_make(struct transfer *t, const struct scenario *scenario);
 void transfer_free(struct transfer *t);
 /* New contents for both buffers. */
 void transfer_fill(struct transfer *t, unsigned seed);
-/* Carry it out. Returns an MPI error code. */
+/* Run the transfer. Returns an MPI error code. */
 int transfer_run(struct transfer *t);
-/* See that all bytes are in place or, if the transfer failed, that no byte but those to be written has
- * changed, and those to the right value if at all. Returns 1 if so. */
+/* Check that all bytes are right or, if the transfer failed, that only bytes to be written have
+ * changed, and those to the right value. Returns 1 if so. */
 int transfer_check(struct transfer *t, int has_failed);
 
 #endif /* FAULTS_H_INCLUDED */

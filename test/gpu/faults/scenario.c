@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The transfers that the fault test carries out: every route through the engine. Must not know how
- * faults are injected. */
+/* The transfers of the fault test: every route through the engine. Must not know how faults are
+ * injected. */
 
 #include "faults.h"
 
@@ -27,7 +27,7 @@ static MPI_Datatype vector_type(void)
     return committed(type);
 }
 
-/* enough blocks for the driver-copy route to fetch the whole extent */
+/* enough blocks for driver copies to fetch the whole extent */
 static MPI_Datatype long_vector_type(void)
 {
     MPI_Datatype type;
@@ -44,7 +44,7 @@ static MPI_Datatype contiguous_type(void)
     return committed(type);
 }
 
-/* blocks of many lengths, as many bytes as the vector: its list goes to the GPU */
+/* blocks of many lengths, as many bytes as the vector: its list is uploaded to the GPU */
 static MPI_Datatype list_type(void)
 {
     int lens[BLOCKS];
@@ -62,7 +62,7 @@ static MPI_Datatype list_type(void)
     return committed(type);
 }
 
-/* a struct of many different vectors: too many records for the parameters of a kernel */
+/* a struct of many different vectors: too many records for kernel parameters */
 static MPI_Datatype tree_type(void)
 {
     enum { members = 40 };
@@ -109,10 +109,10 @@ static const struct scenario scenarios[] = {
     PACK_ROW("vector device registered staged", MEM__DEVICE, MEM__REGISTERED, vector_type, PLAIN,
              {STAGED}),
     PACK_ROW("vector device pageable", MEM__DEVICE, MEM__PAGEABLE, vector_type, PLAIN, {0}),
-    PACK_ROW("vector device pageable, nothing pinned", MEM__DEVICE, MEM__PAGEABLE, vector_type, PLAIN,
-             {NO_PINNED}),
-    PACK_ROW("vector device pageable, no work areas", MEM__DEVICE, MEM__PAGEABLE, vector_type, PLAIN,
-             {NO_PINNED, NO_DEVICE}),
+    PACK_ROW("vector device pageable, nothing pinned", MEM__DEVICE, MEM__PAGEABLE, vector_type,
+             PLAIN, {NO_PINNED}),
+    PACK_ROW("vector device pageable, no work areas", MEM__DEVICE, MEM__PAGEABLE, vector_type,
+             PLAIN, {NO_PINNED, NO_DEVICE}),
     PACK_ROW("vector device other-device", MEM__DEVICE, MEM__OTHER_DEVICE, vector_type, PLAIN, {0}),
     PACK_ROW("vector device other-device without peer access", MEM__DEVICE, MEM__OTHER_DEVICE,
              vector_type, PLAIN, {NO_PEER}),
@@ -134,14 +134,16 @@ static const struct scenario scenarios[] = {
              PLAIN, {0}),
     PACK_ROW("mixed pinned", MEM__DEVICE, MEM__PINNED, vector_type, MIXED, {0}),
     PACK_ROW("mixed device", MEM__DEVICE, MEM__DEVICE, vector_type, MIXED, {0}),
-    PACK_ROW("vector device pageable in chunks", MEM__DEVICE, MEM__PAGEABLE, long_vector_type, PLAIN,
-             {SMALL_PINNED}),
+    PACK_ROW("vector device pageable in chunks", MEM__DEVICE, MEM__PAGEABLE, long_vector_type,
+             PLAIN, {SMALL_PINNED}),
     PACK_ROW("vector device other-device in chunks", MEM__DEVICE, MEM__OTHER_DEVICE,
              long_vector_type, PLAIN, {SMALL_DEVICE, NO_PEER}),
     PACK_ROW("vector device pageable nonblocking in chunks", MEM__DEVICE, MEM__PAGEABLE,
              long_vector_type, NONBLOCKING, {SMALL_PINNED}),
-    PACK_ROW("list device device nonblocking", MEM__DEVICE, MEM__DEVICE, list_type, NONBLOCKING, {0}),
-    PACK_ROW("vector device pinned in parts", MEM__DEVICE, MEM__PINNED, vector_type, IN_PARTS, {LATE}),
+    PACK_ROW("list device device nonblocking", MEM__DEVICE, MEM__DEVICE, list_type, NONBLOCKING,
+             {0}),
+    PACK_ROW("vector device pinned in parts", MEM__DEVICE, MEM__PINNED, vector_type, IN_PARTS,
+             {LATE}),
     PACK_ROW("list device device in parts", MEM__DEVICE, MEM__DEVICE, list_type, IN_PARTS, {LATE}),
     COPY_ROW("device device", MEM__DEVICE, MEM__DEVICE, vector_type, list_type, PLAIN, {0}),
     COPY_ROW("device other-device", MEM__DEVICE, MEM__OTHER_DEVICE, vector_type, list_type, PLAIN,

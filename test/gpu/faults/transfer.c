@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Carries out the transfers of the fault test and looks at what they did. Must not know how faults
- * are injected. */
+/* Runs the transfers of the fault test and checks their results. Must not know how faults are
+ * injected. */
 
 #include "faults.h"
 
@@ -140,7 +140,7 @@ void transfer_fill(struct transfer *t, unsigned seed)
         to->shadow[i] = (unsigned char) (i * 101 + i / 241 + seed);
     }
     stream_move(from, from->shadow, t->n, bytes, 0);
-    /* every byte changes when it is written */
+    /* every byte that is written changes */
     for (MPI_Aint i = 0; i < t->n; i++)
         bytes[i] ^= 0x5a;
     stream_move(to, to->shadow, t->n, bytes, 1);
@@ -220,15 +220,15 @@ static int run_nonblocking(struct transfer *t)
     CHECK(err == MPI_SUCCESS || op == NULL);
     CHECK(actual == (err ? 0 : t->n) || t->scenario->direction == DIRECTION__COPY);
     while (err == MPI_SUCCESS && op && !done) {
-        /* every poll is a few driver calls, each of which will be made to fail */
+        /* every poll makes a few driver calls, each of which is a case of fault injection */
         nanosleep(&(struct timespec) {.tv_nsec = 300000}, NULL);
         err = MPIR_Gpudt_test(op, &done);
     }
     return err;
 }
 
-/* In parts that are in flight together, from a buffer that is described once: all but the first wait in
- * a queue. Each of them ends, and the failure of any is the transfer's. */
+/* In several parts in flight together, from a buffer described once: all but the first wait in a
+ * queue. Each of them completes, and an error of any is the transfer's. */
 static int run_in_parts(struct transfer *t)
 {
     enum { parts = 4 };

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The memory the fuzz test works in, and what it must hold. Must not know cases. */
+/* The memory of the fuzz test and its expected contents. Must not know cases. */
 
 #include "fuzz.h"
 

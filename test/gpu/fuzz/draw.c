@@ -3,22 +3,23 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Draws the cases of the fuzz test. Must not know how a case is carried out. */
+/* Draws the cases of the fuzz test. Must not know how a case is run. */
 
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define TYPES_OF_CASES 2        /* cases in a row that use the same types */
-#define MAX_GUARD 200           /* bytes of a window on either side of the buffer */
+#define TYPES_OF_CASES 2        /* consecutive cases that use the same types */
+#define MAX_GUARD 200           /* bytes of a window before and after the buffer */
 #define MAX_WINDOW ((MPI_Aint) ARENA_SZ - 4096)
 
 #define CHOICE(variable_, name_) { MPIR_CVAR_GPUDT_ ## variable_ ## _ ## name_, #name_ }
 static const struct choice strategies[] = {
     CHOICE(STRATEGY, auto), CHOICE(STRATEGY, copy1d), CHOICE(STRATEGY, copy2d),
-    CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table), CHOICE(STRATEGY, bitmap),
-    CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree), CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
+    CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table),
+    CHOICE(STRATEGY, bitmap), CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree),
+    CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
 };
 
 #define NSTRATEGIES ((int) (sizeof(strategies) / sizeof(strategies[0])))
@@ -26,11 +27,12 @@ static const struct choice strategies[] = {
 static const struct choice routes[] = { CHOICE(ROUTE, auto), CHOICE(ROUTE, staged) };
 
 static const char *const direction_names[NDIRECTIONS] = { "pack", "unpack", "copy" };
-static const char *const way_names[NWAYS] = { "engine", "engine+test", "engine+wait", "typerep", "MPI" };
+static const char *const way_names[NWAYS] = { "engine", "engine+test", "engine+wait", "typerep",
+    "MPI" };
 
 /* ---- types ---- */
 
-/* Mostly small and simple, so that there are many; now and then large. */
+/* Mostly small and simple, for speed; sometimes large. */
 static void sizes_draw(struct fuzz_case *c, struct randtype_opts *opts)
 {
     int chance = (int) rng_range(&c->rng, 0, 99);
@@ -53,7 +55,7 @@ static void type_draw(struct rng *rng, struct randtype_opts *opts, int is_dst, s
     }
 }
 
-/* How often: such that the buffer fits into a window, and no byte is received twice. */
+/* Count of datatypes: such that the buffer fits into a window, and no byte is received twice. */
 static void count_draw(struct fuzz_case *c, struct side *side, int is_dst)
 {
     MPI_Aint one, lb, extent, room;
@@ -65,7 +67,8 @@ static void count_draw(struct fuzz_case *c, struct side *side, int is_dst)
         side->count = rng_range(&c->rng, 1, room > 300 && rng_chance(&c->rng, 80) ? 5 : room);
     else
         side->count = rng_chance(&c->rng, 3) ? 0 : 1;
-    while (side->count > 1 && (side->hi - side->lo) + (side->count - 1) * llabs(extent) > MAX_WINDOW)
+    while (side->count > 1 &&
+           (side->hi - side->lo) + (side->count - 1) * llabs(extent) > MAX_WINDOW)
         side->count /= 2;
     if (is_dst && side->count > 1 && oracle_overlaps(side->map, side->count))
         side->count = 1;
@@ -79,7 +82,7 @@ static void count_draw(struct fuzz_case *c, struct side *side, int is_dst)
         side->hi += (side->count - 1) * extent;
 }
 
-/* ---- places ---- */
+/* ---- positions ---- */
 
 static MPI_Aint alignment_draw(struct rng *rng)
 {
@@ -95,14 +98,14 @@ static enum mem_kind kind_draw(struct fuzz_case *c, int is_dst)
 
     while (kind < 0 || !mem_exists(kind)) {
         kind = (int) rng_range(&c->rng, 0, MEM__NKINDS - 1);
-        /* Ordinary device memory is what is used most */
+        /* Ordinary device memory is the most common */
         if (rng_chance(&c->rng, 25))
             kind = MEM__DEVICE;
     }
     return (enum mem_kind) kind;
 }
 
-/* Put bytes [lo, hi) of a buffer somewhere into the arena of its kind. */
+/* Place bytes [lo, hi) of a buffer in the arena of its kind. */
 static void place_draw(struct fuzz_case *c, struct side *side, int is_dst)
 {
     MPI_Aint guard = rng_range(&c->rng, 16, MAX_GUARD), span = side->hi - side->lo;
@@ -111,7 +114,7 @@ static void place_draw(struct fuzz_case *c, struct side *side, int is_dst)
     side_set_arena(side, kind_draw(c, is_dst), is_dst);
     side->len = 2 * MAX_GUARD + 64 + span;
     side->off = 64 * rng_range(&c->rng, 0, (ARENA_SZ - side->len) / 64);
-    /* the lowest byte, aligned in some way */
+    /* the lowest byte, at some alignment */
     start = side->off + guard / 64 * 64 + 64 + alignment_draw(&c->rng);
     side->buf_off = start - side->lo;
     side->is_absolute = side->type != MPI_DATATYPE_NULL && rng_chance(&c->rng, 8);
@@ -126,7 +129,7 @@ static void packed_draw(struct fuzz_case *c, struct side *side, MPI_Aint n, int 
     place_draw(c, side, is_dst);
 }
 
-/* ---- what to do ---- */
+/* ---- the operation ---- */
 
 int case_is_host(const struct fuzz_case *c)
 {
@@ -138,14 +141,14 @@ int case_is_left(const struct fuzz_case *c)
     return case_is_host(c) && c->way < WAY__TYPEREP;
 }
 
-/* Which bytes of the stream; both ends may be anywhere. */
+/* The range of bytes of the stream; both ends may be anywhere. */
 static void range_draw(struct fuzz_case *c, struct side *typed)
 {
     MPI_Aint size = typed->size;
 
     typed->first = 0;
     c->asked = size;
-    /* The CPU engine is asked for whole buffers only */
+    /* The CPU engine is tested with whole buffers only */
     if (c->way != WAY__MPI && !case_is_host(c) && rng_chance(&c->rng, 60)) {
         typed->first = rng_range(&c->rng, 0, size);
         c->asked = rng_range(&c->rng, 0, size - typed->first);
@@ -194,7 +197,7 @@ void case_draw(struct fuzz_case *c, uint64_t seed, uint64_t index)
     c->index = index;
     c->src.type = c->dst.type = MPI_DATATYPE_NULL;
 
-    /* the types are those of the case before, or after */
+    /* the same types as the previous or the next case */
     rng_init(&c->rng, (seed << 40) + index / TYPES_OF_CASES * TYPES_OF_CASES);
     sizes_draw(c, &opts);
     c->direction = rng_chance(&c->rng, 20) ? DIRECTION__COPY :

@@ -3,19 +3,19 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Random datatypes, counts, byte ranges, alignments and kinds of memory, packed, unpacked and copied,
- * against the oracle. Must not know what a case is.
+/* Fuzz test: random datatypes, counts, byte ranges, alignments and kinds of memory, packed,
+ * unpacked and copied, compared with the oracle. Must not know what a case is.
  *
- *   --seed N          cases come from this number (1)
+ *   --seed N          seed of the cases (1)
  *   --first N         number of the first case (0)
  *   --cases N         how many (1000)
  *   --from KIND       memory of sources; see gpu.c for the names (any)
  *   --to KIND         memory of destinations (any)
- *   --without KIND    no such memory at all; may be repeated
+ *   --without KIND    never use such memory; may be repeated
  *   --way N           enum way (any)
  *   --keep-strategy   leave the engine's control variables alone, instead of drawing them
  *   --devices N       fail if there are fewer GPUs (1)
- *   --seconds S       begin no further case after so many seconds (no limit) */
+ *   --seconds S       start no further case after so many seconds (no limit) */
 
 #include "fuzz.h"
 
@@ -26,9 +26,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK_ARENAS 1000       /* cases after which whole arenas are compared */
-#define CASE_SECONDS 60         /* no case takes so long, under any tool */
-#define MAX_WRONG 5             /* cases, then there is no point in going on */
+#define CHECK_ARENAS 1000       /* interval of cases after which whole arenas are compared */
+#define CASE_SECONDS 60         /* time limit of a case, under any tool */
+#define MAX_WRONG 5             /* wrong cases after which the test stops */
 
 struct fuzz_opts fuzz_opts = { {-1, -1}, -1, 0 };
 
@@ -38,7 +38,7 @@ static struct timespec begin;
 static int devices_needed = 1;
 static struct fuzz_case now;
 
-/* The case that was under way is worth more than a tidy end. */
+/* Print the case in progress; no clean exit is attempted. */
 static void on_signal(int number)
 {
     fprintf(stderr, "signal %d (%s) in\n", number, strsignal(number));
@@ -119,7 +119,8 @@ static double seconds(void)
     struct timespec now_is;
 
     clock_gettime(CLOCK_MONOTONIC, &now_is);
-    return (double) (now_is.tv_sec - begin.tv_sec) + 1e-9 * (double) (now_is.tv_nsec - begin.tv_nsec);
+    return (double) (now_is.tv_sec - begin.tv_sec) +
+        1e-9 * (double) (now_is.tv_nsec - begin.tv_nsec);
 }
 
 static void cases_run(void)

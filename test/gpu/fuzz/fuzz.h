@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One case of the fuzz test: what is drawn from a seed, carried out and compared with the oracle.
- * Knows the engine's interface and control variables but nothing behind them. */
+/* One case of the fuzz test: drawn from a seed, run, and compared with the oracle. Uses the
+ * engine's interface and control variables; must not know its internals. */
 
 #ifndef FUZZ_H_INCLUDED
 #define FUZZ_H_INCLUDED
@@ -24,24 +24,25 @@ enum direction {
     NDIRECTIONS
 };
 
-/* By which call. */
+/* The call to use. */
 enum way {
     WAY__ENGINE,                /* MPIR_Gpudt_*, blocking */
-    WAY__ENGINE_TEST,           /* nonblocking, ended by MPIR_Gpudt_test */
-    WAY__ENGINE_WAIT,           /* nonblocking, ended by MPIR_Gpudt_wait */
+    WAY__ENGINE_TEST,           /* nonblocking, completed by MPIR_Gpudt_test */
+    WAY__ENGINE_WAIT,           /* nonblocking, completed by MPIR_Gpudt_wait */
     WAY__TYPEREP,               /* MPIR_Typerep_ipack, _iunpack, MPIR_Ilocalcopy */
-    WAY__MPI,                   /* MPI_Pack, MPI_Unpack, MPIR_Localcopy: from the first byte to the last */
+    WAY__MPI,                   /* MPI_Pack, MPI_Unpack, MPIR_Localcopy: the whole stream */
     NWAYS
 };
 
-/* Source or destination. A window of an arena holds its buffer and what must not be touched around
- * it. The arena's shadow, in ordinary memory, holds what the arena must hold. */
+/* Source or destination. A window of an arena contains its buffer and, around it, bytes that must
+ * not change. The arena's shadow, in ordinary memory, has the expected contents. */
 struct side {
     enum mem_kind kind;
     const struct mem *arena;
     unsigned char *shadow;      /* of the whole arena */
     size_t off, len;            /* the window, bytes of the arena */
-    MPI_Aint buf_off;           /* where the buffer is in the arena; may be outside of the window */
+    MPI_Aint buf_off;           /* offset of the buffer in the arena; may be outside of the
+                                 * window */
     MPI_Datatype type;          /* MPI_DATATYPE_NULL: packed data */
     oracle *map;
     char *text;
@@ -52,7 +53,7 @@ struct side {
     int is_absolute;            /* MPI_BOTTOM and absolute addresses */
 };
 
-/* A choice of an engine's control variable. */
+/* A value of one of the engine's control variables. */
 struct choice {
     int value;
     const char *name;
@@ -64,15 +65,15 @@ struct fuzz_case {
     enum direction direction;
     enum way way;
     struct side src, dst;
-    MPI_Aint asked;             /* bytes asked for */
-    MPI_Aint available;         /* those of them that there are */
-    MPI_Aint n;                 /* bytes to be moved: all available, unless the case is left alone */
+    MPI_Aint asked;             /* bytes requested */
+    MPI_Aint available;         /* requested bytes that exist */
+    MPI_Aint n;                 /* bytes to be moved: all available, unless no call is made */
     CUcontext current;          /* context that is current during the call */
     int free_early;             /* the types are freed while the operation is in flight */
     /* control variables for this case */
     const struct choice *strategy, *route;
     int depth, max_blocks;
-    MPI_Aint max_size;          /* about the size of a datatype */
+    MPI_Aint max_size;          /* approximate size of a datatype */
 };
 
 struct fuzz_opts {
@@ -91,24 +92,24 @@ void arenas_make(void);
 void arenas_free(void);
 /* Compare every arena with its shadow as a whole. */
 void arenas_check(void);
-/* Give a side the arena of its kind. is_dst: 0 source, 1 destination. */
+/* Set a side to the arena of a kind. is_dst: 0 source, 1 destination. */
 void side_set_arena(struct side *side, enum mem_kind kind, int is_dst);
 
 /* ---- drawing (draw.c) ---- */
 
-/* Draw case `index` of a seed. What it draws depends on these two numbers alone. */
+/* Draw case `index` of a seed. The result depends on these two numbers only. */
 void case_draw(struct fuzz_case *c, uint64_t seed, uint64_t index);
 void case_free(struct fuzz_case *c);
 /* Whether the engine leaves it to the CPU: both sides are host memory. */
 int case_is_host(const struct fuzz_case *c);
-/* Whether it is left to the CPU by the engine and nobody else is asked. */
+/* Whether the engine leaves it to the CPU and no other call is tested. */
 int case_is_left(const struct fuzz_case *c);
-/* Print all about a case, and how to run it alone. */
+/* Print a case, and the command line to run it alone. */
 void case_print(const struct fuzz_case *c);
 
 /* ---- running (run.c) ---- */
 
-/* Carry a case out and compare everything. Returns 1 if it is right. */
+/* Run a case and compare everything. Returns 1 if it is right. */
 int case_run(struct fuzz_case *c);
 
 #endif /* FUZZ_H_INCLUDED */

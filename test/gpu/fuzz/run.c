@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Carries the cases of the fuzz test out. Must not know how they are drawn. */
+/* Runs the cases of the fuzz test. Must not know how they are drawn. */
 
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What the calls are given: types of their own, so that they can be freed while in use. */
+/* Arguments of the calls: copies of the types, so that they can be freed while in use. */
 struct call {
     const void *from;
     void *to;
@@ -19,7 +19,7 @@ struct call {
 
 /* ---- expected bytes ---- */
 
-/* Move bytes [first, first + n) of a side's stream out of its shadow, or into it. */
+/* Copy bytes [first, first + n) of a side's stream out of its shadow, or into it. */
 static void stream_move(const struct side *side, MPI_Aint n, unsigned char *bytes, int into)
 {
     void *buf = (void *) ((uintptr_t) side->shadow + (uintptr_t) side->buf_off);
@@ -42,8 +42,8 @@ static void window_randomize(struct rng *rng, const struct side *side)
     }
 }
 
-/* Put bytes into both windows such that every byte to be written is written with a change, and
- * make the shadows what the arenas must be afterwards. */
+/* Fill both windows such that every write changes its byte, and give the shadows the expected
+ * contents. */
 static void windows_fill(struct fuzz_case *c)
 {
     struct side *side[2] = { &c->src, &c->dst };
@@ -170,7 +170,7 @@ static int by_typerep(struct fuzz_case *c, struct call *call, MPI_Aint * actual)
 
 static int by_mpi(struct fuzz_case *c, struct call *call, MPI_Aint * actual)
 {
-    /* The packed data starts in the middle of what MPI is told to be its buffer */
+    /* The packed data starts in the middle of the buffer that is passed to MPI */
     int before = (int) rng_range(&c->rng, 0, 20), position = before, err;
     int packed_sz = before + (int) c->asked + (int) rng_range(&c->rng, 0, 20);
 
@@ -221,8 +221,8 @@ static void settings_apply(const struct fuzz_case *c)
     MPIR_CVAR_GPUDT_MAX_BLOCKS = c->max_blocks;
 }
 
-/* A copy into too small a buffer copies what fits and says so; into an empty one it does nothing, and
- * MPICH says nothing. */
+/* A copy into a buffer that is too small copies what fits and returns an error. If the buffer is
+ * empty, nothing is done, and MPICH returns no error. */
 static int error_expected(const struct fuzz_case *c)
 {
     if (c->direction == DIRECTION__COPY && c->way >= WAY__TYPEREP &&

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Driver calls of a send, and of a receive, fail in turn: both ends complete, with the data or with
- * an error, and the next message between them arrives. A side that waits polls, so that its calls
- * have no end: the first MAX_CALLS of them fail in turn, and the first MAX_NAMED of each function
- * in NAMES. Emulated driver only. Two processes.
+/* Fault injection: each driver call of a send, and of a receive, fails once. Both ends complete,
+ * with the data or with an error, and the next message between them arrives. A side that waits
+ * polls, so the number of its calls is not bounded: the first MAX_CALLS of them fail one by one,
+ * and the first MAX_NAMED of each function in NAMES. Emulated driver only. Two processes.
  *
- *     call_faults once|on      one call fails, or all from it on until the message is over */
+ *     call_faults once|on      one call fails, or all from it on until the message is complete */
 
 #include "report.h"
 #include "side.h"
@@ -20,7 +20,7 @@
 #define MAX_NAMED 12
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
 
-/* Those that a message may make more than once, and late. */
+/* Functions that a message may call several times, also late. */
 static const char *const NAMES[] = {
     "cuCtxPopCurrent", "cuCtxPushCurrent", "cuEventCreate", "cuEventQuery", "cuEventRecord",
     "cuLaunchKernel", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemHostRegister",
@@ -48,8 +48,8 @@ static int move(struct side *s)
     return err;
 }
 
-/* Send a message once, with the victim's call `at` of a function (NULL: of any) to fail. Returns
- * whether the message has so many. */
+/* Send a message once. The victim's call number `at` of a function (NULL: of any) fails. Returns
+ * whether there were that many calls. */
 static int message(struct side *s, int victim, const char *function, long at)
 {
     int err, failed[2], mine, before = report_failures;
@@ -106,7 +106,8 @@ static int message(struct side *s, int victim, const char *function, long at)
         side_check(s, "the sent buffer", seed, s->size);
     if (report_failures != before)
         fprintf(stderr, "... rank %d, %s call %ld fails in rank %d, %ld elements of %s memory\n",
-                rank, function ? function : "any", at, victim, (long) s->count, mem_name(s->mem.kind));
+                rank, function ? function : "any", at, victim, (long) s->count,
+                mem_name(s->mem.kind));
     return fired;
 }
 
@@ -125,7 +126,7 @@ static void all_calls(enum mem_kind from, enum mem_kind to, MPI_Datatype type, M
         for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++)
             for (at = 1; at <= MAX_NAMED && message(&s, victim, NAMES[i], at);)
                 at++;
-        /* Nothing is left of it */
+        /* No state of it is left */
         seed++;
         if (rank == 0)
             side_fill(&s, seed);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Every call that sends, with every call that receives, expected and unexpected, from a GPU and to
- * one: layouts that differ at the two ends, lengths from none to several chunks. Two processes. */
+/* Tests every call that sends with every call that receives, expected and unexpected, from and to
+ * GPUs: different layouts at the two ends, lengths from zero to several segments. Two processes. */
 
 #include "report.h"
 #include "side.h"
@@ -34,7 +34,7 @@ static const char *const recv_names[NRECVS] = {
     "Mprobe and Mrecv", "Improbe and Imrecv"
 };
 
-/* Two layouts of the same ints. */
+/* Layouts of the same ints. */
 enum layout { LAYOUT__CONTIG, LAYOUT__VECTOR, LAYOUT__STRUCT, NLAYOUTS };
 static const char *const layout_names[NLAYOUTS] = { "contiguous", "vector", "struct" };
 

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What a program may do with messages of GPU buffers besides sending and receiving them: free what
- * they use while they are under way, cancel them, mix kinds of memory in one datatype, use packed
- * data, intercommunicators, several starts at once, null processes. Two processes. */
+/* Tests other operations on messages with GPU buffers: datatypes, communicators and requests freed
+ * while in use, cancellation, datatypes over different kinds of memory, packed data,
+ * intercommunicators, MPI_Startall, null processes. Two processes. */
 
 #include "report.h"
 #include "side.h"
@@ -50,7 +50,8 @@ static void free_early(int n, enum mem_kind mine)
     MPI_Comm_free(&own);
     if (rank == 1)
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    /* The send is over when the message has been received, once the sender has looked */
+    /* The sender's request completes after the message was received and the sender has made
+     * progress */
     MPI_Barrier(comm);
     side_check(&s, "a buffer whose datatype and communicator were freed", seed, s.size);
     MPI_Barrier(comm);
@@ -87,7 +88,7 @@ static void cancel(int n)
         CHECK_MPI(MPI_Test_cancelled(&status, &flag));
         CHECK(flag);
     }
-    /* else the next message might match the receive before it is cancelled */
+    /* otherwise the next message might match the receive before it is cancelled */
     MPI_Barrier(comm);
     side_free(&s);
 }
@@ -206,7 +207,7 @@ static void null_process(void)
     side_free(&s);
 }
 
-/* A buffer that is freed too early: an error at that end where it can be seen, and no crash. */
+/* A buffer that is freed too early: an error at that end if it can be detected, and no crash. */
 static void freed_buffer(int n)
 {
     char *buf = NULL;

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages longer than 2 and 4 GiB, with large counts. Two processes; the second needs 5 GiB.
+/* Tests messages longer than 2 and 4 GiB, with large counts. Two processes; the second needs 5 GiB.
  *
- *     far gpu       from host memory into a GPU's, and the same bytes back, 4.2 GiB
+ *     far gpu       from host memory to a GPU, and the same bytes back, 4.2 GiB
  *     far host      between host memories, many blocks at the receiver, 2.2 GiB */
 
 #include "report.h"
@@ -20,7 +20,7 @@
 static int rank, other;
 static unsigned char piece[PIECE];
 
-/* A message of n pieces that are all the same memory: it may be sent, not received. */
+/* A message of n pieces at the same address: it may be sent, not received. */
 static MPI_Datatype repeated_make(MPI_Aint n)
 {
     MPI_Datatype type;
@@ -42,7 +42,7 @@ static void gpu_and_back(MPI_Count n)
         repeated = repeated_make(n);
         CHECK_MPI(MPI_Send(piece, 1, repeated, other, 1, MPI_COMM_WORLD));
         MPI_Type_free(&repeated);
-        /* The last part of it comes back */
+        /* The last part of it is sent back */
         for (int i = 0; i < 3; i++) {
             CHECK_MPI(MPI_Recv(seen, (int) PIECE, MPI_BYTE, other, 2, MPI_COMM_WORLD,
                                MPI_STATUS_IGNORE));

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages with GPU buffers make progress before, between and after windows, in whatever order those
- * are made and freed. Two processes. */
+/* Tests that messages with GPU buffers make progress before, between and after RMA windows, created
+ * and freed in any order. Two processes. */
 
 #include "report.h"
 #include "side.h"
@@ -33,7 +33,7 @@ static void exchange(int count)
     side_free(&s);
 }
 
-/* A short message that is there before its receive, from host memory to a GPU. */
+/* A short message that arrives before its receive, from host memory to a GPU. */
 static void unexpected(void)
 {
     struct side s;
@@ -71,7 +71,7 @@ static MPI_Win win_make(void)
     return win;
 }
 
-/* A value passes through a window, so that its own progress is needed as well. */
+/* Transfers a value through a window, which needs progress of RMA. */
 static void win_use(MPI_Win win)
 {
     int value = 10 + rank, *mem, flag;
@@ -83,7 +83,7 @@ static void win_use(MPI_Win win)
     CHECK(flag && *mem == 10 + other);
 }
 
-/* Windows are made, and freed in an order, with messages between all of that. */
+/* Windows are created, and freed in a given order, with messages before, between and after. */
 static void several(const int *order)
 {
     MPI_Win wins[NWINS];
@@ -113,7 +113,7 @@ int main(void)
         return 1;
     gpu_set_current(0);
 
-    /* The first window comes before the first message here */
+    /* The first window is created before the first message */
     win = win_make();
     messages();
     CHECK_MPI(MPI_Win_free(&win));

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A message between host buffers costs at most one query of a pointer at either end, though the
- * process uses a GPU; and what is known of its buffer is not taken for knowledge of a pack that
- * follows. Two processes, on the emulated driver, which counts. */
+/* Tests that a message between host buffers costs at most one pointer query at either end, even if
+ * the process uses a GPU, and that the result for its buffer is not used for a pack that follows.
+ * Two processes, on the emulated driver, which counts calls. */
 
 #include "report.h"
 #include "side.h"
@@ -16,7 +16,7 @@
 
 static int rank;
 
-/* Messages from 0 to 1, which are expected or not. */
+/* Messages from 0 to 1, expected or unexpected. */
 static void exchange(struct side *s, int is_expected)
 {
     MPI_Request request;
@@ -61,7 +61,7 @@ static void one_case(const char *what, MPI_Datatype type, MPI_Aint count)
     side_free(&s);
 }
 
-/* From the host buffer of a message that was only begun to GPU memory. */
+/* From the host buffer of a message in flight to GPU memory. */
 static void pack_after_send(MPI_Datatype type)
 {
     struct side s;
@@ -74,7 +74,8 @@ static void pack_after_send(MPI_Datatype type)
         mem_alloc(&packed, MEM__DEVICE, s.size);
         side_fill(&s, 8);
         CHECK_MPI(MPI_Isend(s.buf, 3000, type, 1, 3, MPI_COMM_WORLD, &request));
-        CHECK_MPI(MPI_Pack(s.buf, 3000, type, packed.addr, (int) s.size, &position, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Pack(s.buf, 3000, type, packed.addr, (int) s.size, &position,
+                           MPI_COMM_WORLD));
         CHECK(position == s.size);
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
         mem_free(&packed);

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* While a GPU is slow with one message, others move; and a process that waits for a message from a
- * GPU notices when the GPU is done. To be run with EMU_DELAY_MIN_US=1500000. Two processes. */
+/* Tests that other messages make progress while a GPU delays one, and that a process that waits for
+ * a message from a GPU detects when the GPU has finished. To be run with EMU_DELAY_MIN_US=1500000.
+ * Two processes. */
 
 #include "report.h"
 #include "side.h"
@@ -12,8 +13,8 @@
 #include <stdio.h>
 
 #define ROUNDS 50
-#define GPU_SECONDS 1.4         /* for one operation of the emulated GPU, at least */
-#define HOST_SECONDS 1.0        /* for the rounds, at most */
+#define GPU_SECONDS 1.4         /* minimum time of an operation of the emulated GPU */
+#define HOST_SECONDS 1.0        /* maximum time of the rounds */
 
 static int rank, other;
 
@@ -52,7 +53,7 @@ static void message(enum mem_kind from, enum mem_kind to, int n, enum when when,
     if (rank == 0)
         CHECK_MPI(MPI_Isend(s.buf, n, MPI_INT, other, 1, MPI_COMM_WORLD, &request));
     if (when == UNEXPECTED) {
-        /* What is sent after the message comes after it */
+        /* Messages sent after the message arrive after it */
         CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
         begin = MPI_Wtime();
         if (rank == 1)
@@ -71,7 +72,8 @@ static void message(enum mem_kind from, enum mem_kind to, int n, enum when when,
         fprintf(stderr, "... %s\n", text);
 }
 
-/* A blocking receive that finds its message there; another thread's messages would pass. */
+/* A blocking receive of a message that has already arrived; another thread's messages would not be
+ * delayed. */
 static void message_received(void)
 {
     struct side s;

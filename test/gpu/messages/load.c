@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Many messages with GPU buffers at once. Two processes.
+/* Tests many messages with GPU buffers at once. Two processes.
  *
- *     load probe      sends that nobody has matched cost a call of MPI nothing
- *     load memory     a process that does nothing but MPI_Send keeps its memory
+ *     load probe      unmatched sends add no cost to an MPI call
+ *     load memory     the memory of a process that only calls MPI_Send does not grow
  *     load isend      MPI_Isend does not wait for the GPU, and messages keep their order: to be
  *                     run with EMU_DELAY_MIN_US=200000
  *     load window     many long messages both ways, while GPUs are slow or a process is not in MPI,
- *                     do not go through pageable memory: to be run with few and small chunks
- *     load unsafe     short messages are sent although nobody receives the earlier ones */
+ *                     are not staged through pageable memory: to be run with few and small chunks
+ *     load unsafe     short messages are sent even if earlier ones are not received */
 
 #include "report.h"
 #include "side.h"
@@ -29,8 +29,8 @@ static int rank, other;
 #define NSENDS 1000
 #define SEND_SZ 20000           /* more than is sent eagerly */
 
-/* Seconds for a call of MPI_Iprobe that finds nothing: the best of many, as others use the
- * processor. */
+/* Seconds of a call of MPI_Iprobe that finds nothing: the best of many, since other processes use
+ * the processor. */
 static double probe_seconds(void)
 {
     double best = 1;
@@ -55,7 +55,7 @@ static void probe(void)
 
     side_make(&s, MEM__DEVICE, MPI_CHAR, SEND_SZ, 0);
     side_fill(&s, 1);
-    /* What the first message makes is there afterwards */
+    /* The first message allocates memory that is kept */
     if (rank == 0)
         CHECK_MPI(MPI_Send(s.buf, SEND_SZ, MPI_CHAR, other, 0, MPI_COMM_WORLD));
     else
@@ -83,7 +83,7 @@ static void probe(void)
 /* ---- memory ---- */
 
 #define NSHORT 20000
-#define GROWTH 1000000          /* bytes, at most */
+#define GROWTH 1000000          /* bytes, maximum */
 
 static void memory(void)
 {
@@ -111,9 +111,9 @@ static void memory(void)
 
 #define NISENDS 12
 #define ISEND_N 100             /* ints */
-#define GPU_SECONDS 0.2         /* for one operation of the emulated GPU, at least */
+#define GPU_SECONDS 0.2         /* minimum time of an operation of the emulated GPU */
 
-/* GPU and host buffers in turn, all with one tag. */
+/* GPU and host buffers alternately, all with one tag. */
 static void isend_order(void)
 {
     struct side s[NISENDS];
@@ -151,7 +151,7 @@ static void isend_order(void)
 
 enum way { PROBED, MPROBED, CANCELLED, LEFT, NWAYS };
 
-/* A message that is known to the receiver while it is still being packed. */
+/* A message whose envelope has arrived while it is still being packed. */
 static void isend_early(enum way way)
 {
     struct side s;
@@ -208,7 +208,7 @@ static void isend_early(enum way way)
 
 static void isend(void)
 {
-    /* What the first message makes is there afterwards */
+    /* The first message allocates memory that is kept */
     isend_early(LEFT);
     isend_order();
     for (enum way way = PROBED; way < NWAYS; way++)
@@ -220,7 +220,7 @@ static void isend(void)
 #define WINDOW 64
 #define LONG_SZ (128 * 1024)
 
-/* A window each way.
+/* A window of messages each way.
  *   is_away  (IN)  whether the second process is not in MPI for a while */
 static void window_once(int is_away)
 {

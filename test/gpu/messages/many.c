@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Many messages by each way: what they use is given back, so that the last ones find what the first
- * ones found. Also one message longer than what the pool has, and more messages under way than it
- * has chunks. Two processes.
+/* Tests many messages of each protocol: their resources are released, so that the last ones find
+ * what the first ones found. Also one message longer than the pool, and more messages in flight
+ * than it has chunks. Two processes.
  *
  *     many [messages] */
 
@@ -43,7 +43,7 @@ static void messages(enum mem_kind from, enum mem_kind to, int n, long total)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* More at once than there are chunks. */
+/* More messages at once than there are chunks. */
 static void burst(int n)
 {
     struct side s[WINDOW];
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
         return 1;
     gpu_set_current(0);
 
-    /* The first round makes what is kept */
+    /* The first round allocates memory that is kept */
     for (int round = 0; round < 2; round++) {
         messages(MEM__DEVICE, MEM__DEVICE, 500000, 1);
         for (int n = 1; n <= 50000; n *= 50) {
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         burst(100000);
         burst(500);
     }
-    /* The engine pins memory of its own for what does not fit into the pool */
+    /* The engine pins memory of its own for data that does not fit into the pool */
     CHECK(report_variable("gpudt_pinned_bytes") <= pinned + ENGINE_PINNED_MAX);
     messages(MEM__DEVICE, MEM__DEVICE, 5000, total);
     MPI_T_finalize();

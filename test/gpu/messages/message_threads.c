@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Threads that send and receive at the same time, GPU and host buffers, short and long. Two
+/* Tests threads that send and receive concurrently, GPU and host buffers, short and long. Two
  * processes.
  *
  *     message_threads [rounds] */

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Memory that messages pass through is on the NUMA node next to the GPU. Two processes.
+/* Tests that the staging memory of messages is on the NUMA node next to the GPU. Two processes.
  *
  *     near_gpu [node]
  *
- * The node that the system names is right; where it names none, as for a GPU that is emulated or in
- * a virtual machine, the one given, or any. */
+ * The expected node is that of the system. If the system reports none, as for an emulated GPU or in
+ * a virtual machine, it is the argument, or any node. */
 
 #include "report.h"
 #include "side.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The node that the system names for a GPU, -1 if it names none. */
+/* The node that the system reports for a GPU, -1 if none. */
 static int system_node(int device)
 {
     char path[96] = "/sys/bus/pci/devices/", *id = path + strlen(path);
@@ -40,8 +40,8 @@ static int system_node(int device)
     return node;
 }
 
-/* The node that the pool of chunks is wanted on, as far as it is in use; -1 if it is anywhere, -2 if
- * there is no pool. */
+/* The node that the used part of the staging pool is bound to; -1 if it is not bound, -2 if there
+ * is no pool. */
 static int pool_node(void)
 {
     char line[1024], *policy, *name;

@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A process ends in the middle of a message: the one at the other end gets an error. To be run with
+/* Tests that a process exits in the middle of a message: its peer gets an error. To be run with
  * mpiexec -disable-auto-cleanup and MPIR_CVAR_ENABLE_FT=1; mpiexec then reports the dead process,
- * so the survivors' words are what counts.
+ * so only the survivors' output counts.
  *
  *     peer_dies send|recv      two processes: what the survivor was doing
- *     peer_dies others         three: the survivor was receiving, and then receives from the third one. Of
- *                              its memory, what the dead process had a right to write to is replaced */
+ *     peer_dies others         three: the survivor was receiving, then receives from the third one.
+ *                              Memory of it that the dead process had credits for is replaced */
 
 #include "report.h"
 #include "side.h"
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         unsigned long long packs = report_variable("gpudt_packs");
         for (int i = 0; i < 200 && !flag; i++)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        /* It has been granted memory, and its GPU is at work */
+        /* It has credits, and its GPU is packing */
         while (!is_alone && !flag && report_variable("gpudt_packs") == packs)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         CHECK(!flag);

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One of two processes ends before its GPU has packed a short message, of which the other one knows:
- * that gets an error. To be run as peer_dies, and with EMU_DELAY_MIN_US=200000.
+/* Tests that one of two processes exits before its GPU has packed a short message whose envelope
+ * has arrived: the peer gets an error. To be run as peer_dies, and with EMU_DELAY_MIN_US=200000.
  *
- *     peer_dies_early posted|known     the receive is posted before, or when the message is known */
+ *     peer_dies_early posted|known    the receive is posted before or after the envelope arrives */
 
 #include "report.h"
 #include "side.h"

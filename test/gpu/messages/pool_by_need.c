@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The pool that messages pass through takes, and pins, memory in proportion to what is used of it: little
- * for the first short message, and no more for the thousandth. Also what a process uses of another
- * one's pool. Two processes. */
+/* Tests that the staging pool allocates and pins memory in proportion to its use: little for the
+ * first short message, and no more for the thousandth. Also for the use of another process's pool.
+ * Two processes. */
 
 #include "report.h"
 #include "side.h"
@@ -22,7 +22,7 @@
 
 static int rank, other;
 
-/* Bytes of memory that this process's pool has. */
+/* Bytes of memory allocated for this process's pool. */
 static double pool_bytes(void)
 {
     char path[300], link[64];
@@ -43,7 +43,7 @@ static double pool_bytes(void)
     return sum;
 }
 
-/* n messages from rank 0 to rank 1, all under way at once. */
+/* n messages from rank 0 to rank 1, all in flight at once. */
 static void messages(int n, int count)
 {
     struct side sides[BURST];
@@ -73,8 +73,8 @@ static void messages(int n, int count)
     CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* What is pinned and what the pool has are at most so many MiB, and at least so many pinned on the
- * receiver. */
+/* Check the pinned memory of the receiver, between a minimum and a maximum, and the maximum of its
+ * pool, in MiB. */
 static void expect(const char *what, double pinned_min, double pinned_max, double has_max)
 {
     double pinned = report_variable("gpudt_pinned_bytes") / MIB, has = pool_bytes() / MIB;
@@ -110,7 +110,7 @@ int main(void)
     messages(1, 1024 * 1024 / 4);
     expect("one of 1 MiB", 3, 6, 5.2);
     messages(1, 16 * 1024 * 1024 / 4);
-    /* The emulated driver registers memory at once, so growth is not held back there */
+    /* The emulated driver registers memory at once, so the limit on growth has no effect there */
     expect("one of 16 MiB", 7, 22, 21.2);
     CHECK(report_variable("gpudt_fallbacks_pinned") == 0);
     CHECK(report_variable("gpudt_fallbacks_share") == 0);

@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The context that messages were pinned in ends (cudaDeviceReset), and messages go on in its
- * successor: what is used of the pools, the own one and the other process's, is pinned again. Two
- * processes.
+/* Tests that the context that pinned the staging memory ends (cudaDeviceReset), and messages
+ * work in its successor: the used parts of the pools, the own one and that of the peer, are
+ * pinned again. Two processes.
  *
  *     pool_reset              device 0, between messages
  *     pool_reset other        messages of device 1 through memory that device 0 pinned
- *     pool_reset in-flight    the same, while such a message is under way: it ends, with an error or
- *                             not, and messages after it are right when the program has reset device
- *                             1, too */
+ *     pool_reset in-flight    the same, with such a message in flight: it completes, with or
+ *                             without an error, and later messages are right, also after a
+ *                             reset of device 1 */
 
 #include "report.h"
 #include "side.h"
@@ -50,13 +50,13 @@ static void exchange(enum mem_kind kind, int count, int tag)
     side_free(&s);
 }
 
-/* Whether messages of a device go through pinned memory now: those that do not are moved by way of
- * work areas. */
+/* Whether messages of a device are staged through pinned memory now; others use the engine's work
+ * areas. */
 static void expect_pinned(enum mem_kind kind, const char *what)
 {
     unsigned long long staged;
 
-    /* That a context has ended is found in the course of some messages */
+    /* The end of a context is detected only in some messages */
     for (int i = 0; i < 100; i++)
         exchange(kind, 1, 2);
     exchange(kind, MANY, 2);
@@ -113,7 +113,7 @@ static void in_flight(void)
     device_reset(0);
     gpu_quiet(0);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-    /* What was at work may have broken the context of device 1 */
+    /* An operation in flight may have broken the context of device 1 */
     device_reset(1);
     memset(&s.mem, 0, sizeof(s.mem));
     side_free(&s);

@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Random datatypes in random kinds of memory between any number of processes: many messages in
- * flight, received in random order, some of them into other layouts of the same bytes.
+/* Tests random datatypes in random kinds of memory between any number of processes: many messages
+ * in flight, received in random order, some of them into other layouts of the same bytes.
  *
  *     random [seed [messages [kind [kind]]]]
  *
- * kind: only that kind of memory at the sender, and at the receiver. A failure prints the line to
- * run it again. */
+ * kind: only that kind of memory at the sender, and at the receiver. A failure prints the command
+ * line to reproduce it. */
 
 #include "randtype.h"
 #include "report.h"
@@ -22,7 +22,7 @@
 #define WINDOW 12               /* messages in flight in a round */
 #define MAX_BYTES (600 * 1024)
 
-/* A message that every process knows of. */
+/* A message; every process knows all of them. */
 struct msg {
     int from, to;
     MPI_Datatype from_type, to_type;
@@ -49,7 +49,7 @@ static enum mem_kind kind_draw(struct rng *rng, int end)
     return only[end] != MEM__NKINDS ? only[end] : kind;
 }
 
-/* The same in every process, which is why all of them make all types. */
+/* Draws the same message in every process, so all of them make all types. */
 static void msg_draw(struct msg *m, struct rng *rng, unsigned seed)
 {
     struct randtype_opts opts = { 6, 4096, 1 << 16, 1 };
@@ -83,7 +83,7 @@ static void msg_draw(struct msg *m, struct rng *rng, unsigned seed)
     }
     m->to_count = m->from_count;
     if (rng_chance(rng, 40)) {
-        /* Bytes: any signature will do for the library */
+        /* Bytes: the library does not check signatures */
         m->to_type = MPI_BYTE;
         m->to_count = size * m->from_count;
     }

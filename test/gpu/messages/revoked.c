@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A communicator is revoked while messages, of GPU buffers and others, are under way: each ends with an error or
- * with the right bytes, and other communicators go on. Two processes. */
+/* Tests that a communicator is revoked while messages, with GPU buffers and others, are in flight:
+ * each completes with an error or with the right bytes, and other communicators still work. Two
+ * processes. */
 
 #include "report.h"
 #include "side.h"
@@ -19,7 +20,7 @@ enum when { UNEXPECTED, MATCHED, LATE, NEVER_SENT };
 static int rank, other;
 static unsigned seed;
 
-/* Wait; the operation may have succeeded only where that is possible. */
+/* Wait; the operation may succeed only if may_succeed. */
 static int wait_ends(MPI_Request * request, int may_succeed, const char *text)
 {
     int err = MPI_Wait(request, MPI_STATUS_IGNORE), class = MPI_SUCCESS;
@@ -64,19 +65,19 @@ static void message(enum mem_kind kind, int n, enum when when, const char *text)
     if (rank == 0 && when == LATE) {
         int err;
 
-        /* What the other process has told is not looked at meanwhile */
+        /* Packets of the other process are not processed meanwhile */
         usleep(200000);
         err = MPI_Isend(s.buf, n, MPI_INT, other, 1, comm, &request);
         if (err)
             request = MPI_REQUEST_NULL;
     }
-    /* From host memory, and too late, it may be sent to nobody */
+    /* From host memory, and too late, its data may never be requested */
     if (rank == 0 && when != NEVER_SENT && request != MPI_REQUEST_NULL)
         wait_ends(&request, is_short || when == MATCHED || kind == MEM__PAGEABLE, text);
     if (rank == 1 && request != MPI_REQUEST_NULL &&
         wait_ends(&request, when == MATCHED, text) == MPI_SUCCESS)
         side_check(&s, text, seed, s.size);
-    /* A matched one may have been complete before */
+    /* A matched message may have completed before */
     MPI_Barrier(MPI_COMM_WORLD);
     side_free(&s);
     MPI_Comm_free(&comm);

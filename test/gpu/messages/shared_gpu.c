@@ -3,11 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Processes that use the same GPU find that out, and messages that the driver's copies can carry take
- * no kernels any more; on a GPU each, they do. Two processes.
+/* Tests that processes that share a GPU detect this, and then use no kernels for messages that
+ * driver copies can move; with a GPU each, they use kernels. Two processes.
  *
- * Usage: shared_gpu one|two|no|many. GPUs of the two processes; "no": one, but MPI is told not to
- * care; "many": one, and messages under way at once, whose data is what counts. */
+ * Usage: shared_gpu one|two|no|many. GPUs of the two processes; "no": one, but MPI is told to
+ * ignore it; "many": one, and many messages in flight, of which only the data is checked. */
 
 #include "report.h"
 #include "side.h"
@@ -20,7 +20,7 @@
 static int rank, other;
 static enum mem_kind kind = MEM__DEVICE;
 
-/* A message each way, which starts when all before are over. */
+/* A message each way, which starts when all earlier ones are complete. */
 static void exchange(MPI_Datatype type, int count, int seed)
 {
     struct side s;
@@ -90,7 +90,8 @@ int main(int argc, char **argv)
         kind = MEM__OTHER_DEVICE;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
 
-    /* More rows than pay for a copy from the host in rows, but for a change of context */
+    /* So many rows that copies by rows from the host pay off only compared with a switch between
+     * processes */
     MPI_Type_vector(400, 1, 10, MPI_DOUBLE, &column);
     MPI_Type_commit(&column);
     rounds(column);

@@ -3,11 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What a long run does, in a short time: in each turn communicators, windows, datatypes and buffers are
- * made, messages of all sizes and modes go both ways between all of that, another thread has
- * messages of its own, the GPU has other work, and everything is freed. After a tenth of the time
- * the library has what it needs; in the end it has no more of anything: pinned memory, GPU memory,
- * datatypes in it, open files, memory of the process. Two processes or more.
+/* Soak test: a long run's operations in a short time. In each round communicators, windows,
+ * datatypes and buffers are created, messages of all sizes and modes are exchanged, another thread
+ * has messages of its own, the GPU has other work, and everything is freed. After a tenth of the
+ * time the library has allocated all it needs; at the end it must not have more of pinned memory,
+ * GPU memory, datatypes there, open files, or memory of the process. Two processes or more.
  *
  *     soak [seconds [seed]] */
 
@@ -21,13 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_MSGS 8              /* in a turn, each way */
-#define BUFFERED_MAX (8 << 10)  /* bytes of a buffered one, about */
-#define LOAD_SZ (4 << 20)       /* what the GPU's other work goes through */
+#define MAX_MSGS 8              /* in a round, each way */
+#define BUFFERED_MAX (8 << 10)  /* bytes of a buffered message, approximately */
+#define LOAD_SZ (4 << 20)       /* bytes of the GPU's other work */
 
 enum mode { STANDARD, SYNCHRONOUS, READY, BUFFERED, PERSISTENT, NMODES };
 
-/* A message from each process to the next one, and what that one receives from the one before. */
+/* A message from each process to the next one, and the one received from the previous one. */
 struct msg {
     enum mode mode;
     MPI_Datatype type;
@@ -40,12 +40,12 @@ static int rank, nprocs;
 static CUstream load_stream;
 static struct mem load_mem;
 
-/* ---- what the process has ---- */
+/* ---- resources of the process ---- */
 
 struct state {
     unsigned long long pinned, device, types, heap_chunks;
     int files;
-    double memory;              /* MiB that are the process's own */
+    double memory;              /* MiB of private memory */
 };
 
 static int files_count(void)
@@ -85,7 +85,7 @@ static void state_get(struct state *state)
     state->memory = memory_get();
 }
 
-/* Pools may have grown to what they need at most, which is little; nothing else may have. */
+/* Pools may have grown up to a small maximum; all other resources must not have. */
 static void state_compare(const struct state *before, const struct state *after)
 {
     if (after->pinned > before->pinned + (32 << 20))
@@ -104,7 +104,7 @@ static void state_compare(const struct state *before, const struct state *after)
 
 /* ---- messages ---- */
 
-/* A datatype of about so many bytes: nothing special, blocks at equal distances, a list, a struct. */
+/* A datatype of about so many bytes: contiguous, equidistant blocks, a list, or a struct. */
 static MPI_Datatype type_draw(struct rng *rng, MPI_Aint bytes, MPI_Aint * count)
 {
     int n = (int) (bytes / 64 + 1), lens[64], displs[64];
@@ -148,7 +148,8 @@ static enum mem_kind kind_draw(struct rng *rng)
     return mem_exists(kind) ? kind : MEM__DEVICE;
 }
 
-/* Draw a message and make its buffers. Processes draw the same messages, each its own memory. */
+/* Draw a message and make its buffers. All processes draw the same messages, each with its own
+ * memory. */
 static void msg_make(struct msg *m, struct rng *rng, struct rng *own, unsigned seed)
 {
     int bits = (int) rng_range(rng, 3, 21);
@@ -227,7 +228,7 @@ static void type_end(struct msg *m)
         MPI_Type_free(&m->type);
 }
 
-/* Messages round the ring of processes; receives are posted first, or last. */
+/* Messages round a ring of processes; receives are posted first, or last. */
 static void messages(struct rng *rng, struct rng *own, unsigned seed, MPI_Comm comm)
 {
     struct msg msgs[MAX_MSGS];
@@ -331,7 +332,7 @@ static void turn(struct rng *rng, struct rng *own, unsigned seed)
     CHECK_MPI(MPI_Comm_free(&comms[0]));
 }
 
-/* Turns until a time has come, as process 0 sees it. Returns their number. */
+/* Rounds until a time is reached, as seen by process 0. Returns their number. */
 static int turns(struct rng *rng, struct rng *own, double until)
 {
     int n = 0, go_on = 1;

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages with GPU buffers between processes that did not start together. One process, which
- * starts another one. */
+/* Tests messages with GPU buffers between processes that were not started together. One process,
+ * which spawns another one. */
 
 #include "report.h"
 #include "side.h"

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages longer than the receiver's buffer: error class, status, what was received and what was
- * not, and the next message. Also shorter ones, and buffers that end inside an element of the
- * sender's. All kinds of protocol; host memory too, where MPICH's release never ends some of these.
- * Two processes.
+/* Tests messages longer than the receive buffer: error class, status, the bytes received and those
+ * not written, and the next message. Also shorter messages, and buffers that end inside an element
+ * of the sender's datatype. All protocols; also host memory, where some of these never complete
+ * with MPICH's release. Two processes.
  *
  *     truncation [host]      only buffers in host memory */
 
@@ -24,7 +24,7 @@ static unsigned seed = 1;
 /* n doubles, of which at most max are received. */
 struct shape {
     const char *name;
-    int nblocks;                /* 0: one for each double */
+    int nblocks;                /* 0: one per double */
 };
 static const struct shape shapes[] = { {"contiguous", 1}, {"vector", 0}, {"four blocks", 4} };
 
@@ -41,7 +41,7 @@ static MPI_Datatype shape_make(const struct shape *shape, int n)
     return type;
 }
 
-/* Let the receive be posted before the message comes, or after. */
+/* Have the receive posted before or after the message arrives. */
 static void order(int is_late, int is_sender_ready)
 {
     if (is_late && is_sender_ready)
@@ -95,7 +95,7 @@ static void recv(struct side *s, int is_late, MPI_Aint sent, MPI_Aint got_expect
     side_check(s, "the received buffer", seed, got_expected);
 }
 
-/* One message of n elements into room for `room`. */
+/* One message of n elements into a buffer of `room`. */
 static void message(const struct shape *from, const struct shape *to, int n, int room,
                     enum mem_kind kind, int is_late, int is_ready_mode)
 {
@@ -117,7 +117,7 @@ static void message(const struct shape *from, const struct shape *to, int n, int
                 is_ready_mode ? ", ready mode" : "", mem_name(kind));
 }
 
-/* Bytes that end inside an element of the sender's. */
+/* A message of bytes that ends inside an element of the sender's datatype. */
 static void cut(int n, MPI_Aint room, enum mem_kind kind, int is_late)
 {
     int before = report_failures;
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
                         kinds[k][rank], 0, 1);
         }
         for (int i = 0; i < 2; i++) {
-            /* More than fits into a network's buffers, so that blocks are read in pieces */
+            /* More than the network's buffers, so that blocks are read in parts */
             if (k == 0)
                 message(&shapes[0], &shapes[2], 4000000, 2400000, kinds[k][rank], i, 0);
             cut(10, 13, kinds[k][rank], i);

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_BOTTOM and absolute addresses: blocks of one datatype in two kinds of memory, each with each,
- * packed to and unpacked from a third. The result is right, or there is an MPI error and nothing but
- * the data was written. With "must-work" an error is a failure. */
+/* Tests MPI_BOTTOM with absolute addresses: blocks of one datatype in two kinds of memory, for each
+ * pair of kinds, packed to and unpacked from a third one. Either the result is right, or there is
+ * an MPI error and nothing outside the data was written. With "must-work" an error is a failure. */
 
 #include "gpu.h"
 #include "report.h"
@@ -20,7 +20,7 @@
 #define MARGIN 128
 
 static int must_work;
-static int nerrors;             /* transfers that ended with an MPI error */
+static int nerrors;             /* transfers that returned an MPI error */
 
 struct image {
     struct mem mem;
@@ -56,7 +56,7 @@ static void image_fill(struct image *im)
     mem_write(&im->mem, 0, im->before, MEM_SZ);
 }
 
-/* After a failure each byte is as it was or as it should be. */
+/* After a failure each byte has its old or its new value. */
 static void image_check(const struct image *im, int has_failed)
 {
     unsigned char seen[MEM_SZ];

@@ -3,11 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Many operations in flight at once, of all kinds of types and memory, from one thread: each does what it
- * does alone, in whatever order they are completed. Small ones that meet others in flight go out
- * together, which the counters tell; with "off", MPIR_CVAR_GPUDT_BATCH is 0, and none do. What is
- * unpacked does not queue behind what is packed. Emulated driver only, whose operations are late: see
- * check-gpu. */
+/* Tests many operations in flight at once, with all kinds of types and memory, from one thread:
+ * each has the same result as alone, in any order of completion. Small ones share launches, as the
+ * counters show; with "off", MPIR_CVAR_GPUDT_BATCH is 0, and none do. Unpack operations do not
+ * queue behind pack operations. Emulated driver only, with delayed operations: see check-gpu. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -24,7 +23,7 @@
 #define TRANSFERS 40            /* in flight in a round */
 #define MEM_SZ ((size_t) 1 << 13)
 #define OFF 64                  /* of the lowest byte of the buffer, and of the packed data */
-#define MANY 130                /* more than a batch takes */
+#define MANY 130                /* more than fit into a batch */
 
 static const enum mem_kind kinds[] = {
     MEM__DEVICE, MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE, MEM__MANAGED, MEM__OTHER_DEVICE
@@ -52,7 +51,7 @@ static enum mem_kind kind_draw(void)
     return kind;
 }
 
-/* New contents of both sides, and what they shall be. */
+/* New contents of both sides, and the expected ones. */
 static void transfer_fill(struct transfer *t, const oracle *map)
 {
     static unsigned char bytes[MEM_SZ];
@@ -121,7 +120,7 @@ static void transfer_check(struct transfer *t)
     report_compare(t->is_unpack ? "source" : "packed", seen, t->packed_image, MEM_SZ);
 }
 
-/* Random types; `kind` of both memories, or of any. */
+/* Random types; both memories of the given kind, or of any. */
 static void round_run(int n, int is_any_kind)
 {
     struct randtype_opts opts = { 4, 2048, MEM_SZ / 4, 1 };
@@ -157,7 +156,7 @@ static void round_run(int n, int is_any_kind)
 
 static void vectors_make(int n, MPI_Datatype * type, oracle ** map)
 {
-    /* No 2-D copy of the driver */
+    /* A 2-D copy by the driver is not applicable to it */
     MPI_Datatype row;
     MPI_Type_vector(4, 1, 3, MPI_INT, &row);
     MPI_Type_create_hvector(4, 1, 60, row, type);
@@ -182,7 +181,7 @@ static void vectors_free(int n, MPI_Datatype * type, oracle * map)
     MPI_Type_free(type);
 }
 
-/* Equal small packs: one launch, and then as few as they can be in. Some are given up. */
+/* Equal small packs: one launch, and then as few launches as possible. Some are cancelled. */
 static void equal_packs(int is_off)
 {
     unsigned long long launches = report_variable("gpudt_launches");
@@ -208,7 +207,8 @@ static void equal_packs(int is_off)
     vectors_free(MANY, &type, map);
 }
 
-/* An unpack that is asked for behind several packs ends before them: each is late by itself. */
+/* An unpack started after several packs completes before them, since each operation is delayed by
+ * itself. */
 static void two_directions(void)
 {
     enum { n = 8 };
@@ -218,7 +218,7 @@ static void two_directions(void)
 
     vectors_make(n, &type, &map);
     transfers[n - 1].is_unpack = 1;
-    /* Once before: when memory is seen for the first time, there may be something to wait for */
+    /* First once without counting: new memory may cause a wait */
     for (int i = 0; i < n; i++) {
         transfer_start(&transfers[i], type);
         transfer_end(&transfers[i]);

@@ -3,11 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A buffer that was described once is moved in parts without asking the driver about it again, whether
- * its datatype is relative or of absolute addresses, and about memory that the library registered it
- * is not asked at all. What was described outlives the datatype; a move after the program has ended
- * the context is an error, and registered memory is then known to be so no more. Emulated driver only,
- * which counts. */
+/* Tests that a buffer described once is moved in parts without further queries of the driver, with
+ * a relative datatype or one of absolute addresses, and that memory registered by the library is
+ * never queried. The description stays valid when the datatype is freed. A move after the program
+ * has destroyed the context is an error, and its registered memory is then queried again. Emulated
+ * driver only, which counts calls. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -33,7 +33,7 @@ static int value(int i, int salt)
     return i * 7 + salt;
 }
 
-/* Where a block is: no regular stride, which would be asked about at its ends only. */
+/* Position of a block: not a regular stride, of which only the ends would be queried. */
 static MPI_Aint place(int i)
 {
     return (MPI_Aint) i * STEP + i * i % 7 * 4;
@@ -79,8 +79,8 @@ static void move_parts(const struct mem *mem, int is_absolute, long most)
         }
     }
     if (gpu.emu_call_count() > most || gpu.emu_call_count() == 0)
-        report_fail("%ld queries for a buffer of %d blocks in %d parts", gpu.emu_call_count(), BLOCKS,
-                    2 * PARTS);
+        report_fail("%ld queries for a buffer of %d blocks in %d parts", gpu.emu_call_count(),
+                    BLOCKS, 2 * PARTS);
     MPIR_Gpudt_buffer_free(buffer);
     mem_read(mem, 0, image, sizeof(image));
     for (int i = 0; i < BLOCKS; i++)
@@ -132,7 +132,7 @@ int main(void)
     CHECK(MPIR_Gpudt_host_is_registered(pinned, PINNED_SZ));
     move_parts(&mem, 0, 1);
     move_parts(&mem, 1, 2);
-    move_parts(&pool, 1, BLOCKS);       /* of these the driver must be asked about each: once */
+    move_parts(&pool, 1, BLOCKS);       /* of these the driver must be queried about each, once */
     MPIR_Gpudt_host_unregister(pinned, PINNED_SZ);
     CHECK(!MPIR_Gpudt_host_is_registered(pinned, PINNED_SZ));
     munmap(pinned, PINNED_SZ);

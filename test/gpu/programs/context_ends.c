@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A context that the engine has worked in ends before MPI does, in each of the ways a program can
- * bring that about; what comes later must work. The way is the argument:
+/* Tests that a context that the engine has used ends before MPI does, in each way that a program
+ * can cause; later calls must work. The argument selects the way:
  *
- *   destroyed   a context made by the driver's interface is destroyed, then MPI_Finalize
+ *   destroyed   a context made with the driver API is destroyed, then MPI_Finalize
  *   replaced    the same, but other contexts take its place and are used, with the same datatypes
  *   reset       the primary context is reset, then MPI_Finalize
  *   reused      the primary context is reset and used again, with the same datatypes
- *   types-last  datatypes are freed when their context is gone already */
+ *   types-last  datatypes are freed after their context was destroyed */
 
 #include "gpu.h"
 #include "report.h"
@@ -38,7 +38,7 @@ static void own_make(struct own_ctx *own)
     CU(CtxPopCurrent(&popped));
 }
 
-/* Pack in the context, with a datatype that the engine keeps a list of in it. */
+/* Pack in the context, with a datatype for which the engine keeps a list there. */
 static void own_use(struct own_ctx *own, MPI_Datatype type)
 {
     int in[BLOCKS * 3], out[BLOCKS], position = 0;
@@ -81,7 +81,7 @@ static void replaced(struct strided *s)
 {
     struct own_ctx own[4];
 
-    /* a context may get the address of one that is gone */
+    /* a new context may have the address of a destroyed one */
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 4; i++) {
             own_make(&own[i]);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Performance variables say what happened, control variables exist. With "no-kernels", the driver
- * has no kernels for the device, and that is counted. */
+/* Tests that performance variables count what happened, and that control variables exist. With
+ * "no-kernels", the driver has no kernels for the device, and that is counted. */
 
 #include "gpu.h"
 #include "report.h"
@@ -16,9 +16,9 @@
 #define N 500
 
 enum var {
-    VAR__PACKS, VAR__UNPACKS, VAR__LOCAL_COPIES, VAR__BYTES, VAR__LAUNCHES, VAR__COPIES, VAR__STAGED,
-    VAR__CPU_BYTES, VAR__FALLBACKS_IMAGE, VAR__FALLBACKS_MIXED, VAR__PINNED_BYTES,
-    VAR__DEVICE_BYTES, VAR__CACHED_TYPES, VAR__ENGINES, NVARS
+    VAR__PACKS, VAR__UNPACKS, VAR__LOCAL_COPIES, VAR__BYTES, VAR__LAUNCHES, VAR__COPIES,
+    VAR__STAGED, VAR__CPU_BYTES, VAR__FALLBACKS_IMAGE, VAR__FALLBACKS_MIXED,
+    VAR__PINNED_BYTES, VAR__DEVICE_BYTES, VAR__CACHED_TYPES, VAR__ENGINES, NVARS
 };
 
 static const struct {
@@ -68,7 +68,7 @@ static void remember(void)
         before[i] = read_var((enum var) i);
 }
 
-/* How much a variable has grown since. */
+/* Increase of a variable since the last call. */
 static long grown(enum var var)
 {
     return (long) (read_var(var) - before[var]);

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The program's CUDA state is as it was after each call: current context, stack of contexts, stream
- * captures in progress, the thread's capture mode; and no call works in the default stream, or waits
- * for it but for memory that MPI sees for the first time. With "cold" the captures are there when
- * the engine is used for the first time. */
+/* Tests that each call leaves the program's CUDA state unchanged: current context, context stack,
+ * stream captures in progress, the thread's capture mode. No call uses the default stream, or waits
+ * for it except for memory that MPI sees for the first time. With "cold" the captures are in
+ * progress when the engine is used for the first time. */
 
 #include "gpu.h"
 #include "report.h"
@@ -19,7 +19,8 @@
 
 static void transfers_run(void)
 {
-    static const enum mem_kind others[] = { MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE, MEM__OTHER_DEVICE };
+    static const enum mem_kind others[] = { MEM__DEVICE, MEM__PINNED, MEM__PAGEABLE,
+        MEM__OTHER_DEVICE };
 
     for (int i = 0; i < 4; i++) {
         struct strided s;
@@ -46,7 +47,7 @@ static void contexts_stay(void)
         CHECK(gpu_get_current() == ctx[i]);
     }
 
-    /* nothing is left on the stack, nothing was taken from it */
+    /* the stack is empty again, as before */
     CU(CtxSetCurrent(NULL));
     CU(CtxPushCurrent(ctx[1]));
     CU(CtxPushCurrent(ctx[2]));
@@ -72,7 +73,7 @@ static void capture_check(CUstream stream)
     CHECK(gpu.StreamEndCapture(stream, &graph) == CUDA_SUCCESS);
 }
 
-/* Made before a capture begins, since making and filling it are calls a capture forbids. */
+/* Made before a capture begins, since a capture forbids the calls that make and fill it. */
 static struct strided prepared;
 
 static void capture_in_this_thread(void)
@@ -88,7 +89,7 @@ static void capture_in_this_thread(void)
     CU(StreamDestroy(stream));
 }
 
-/* The default stream would have to wait for such a stream. Memory that MPI has not seen before. */
+/* The default stream would have to wait for such a stream. Uses memory new to MPI. */
 static void capture_of_blocking_stream(void)
 {
     struct strided s;
@@ -136,7 +137,7 @@ static void capture_in_other_thread(void)
     strided_check_packed(&prepared);
 }
 
-/* Work in the default stream that takes long: it must neither hold a transfer up nor be waited for. */
+/* Long work in the default stream must neither delay a transfer nor be waited for. */
 static void default_stream_is_busy(void)
 {
     struct mem big;

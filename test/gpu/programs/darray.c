@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Distributed arrays in host memory are packed and unpacked as the standard says: random ones of two to
- * four dimensions, every distribution, both orders, against the type map. The first is one that
- * MPICH's release has wrong: blocks of a cyclic distribution in a dimension slower than one that is
- * distributed by blocks.
+/* Tests that distributed arrays in host memory are packed and unpacked as the standard defines:
+ * random ones of two to four dimensions, every distribution, both orders, against the type map. The
+ * first case is wrong in MPICH's release: blocks of a cyclic distribution in a dimension slower
+ * than one that is distributed by blocks.
  *
- * Usage: darray [cases] [first seed]. A failure names the seed: rerun with "1 seed". */
+ * Usage: darray [cases] [first seed]. A failure prints the seed: rerun with "1 seed". */
 
 #include "oracle.h"
 #include "randtype.h"
@@ -20,7 +20,7 @@
 
 #define MAX_DIMS 4
 #define MAX_GSIZE 12
-#define GUARD 64                /* bytes before and behind */
+#define GUARD 64                /* bytes before and after */
 
 struct darray {
     int ndims, nprocs, rank, order;
@@ -60,7 +60,7 @@ static MPI_Datatype darray_make(const struct darray *d, MPI_Datatype element)
     return type;
 }
 
-/* Elements with bytes of their own, in order, and with a gap or a lower bound. */
+/* Elements of distinct bytes, some with a gap or a lower bound. */
 static MPI_Datatype element_draw(struct rng *rng)
 {
     const int lengths[2] = { 1, 2 };

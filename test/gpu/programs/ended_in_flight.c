@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The program destroys a context while a short kernel in it works for an operation: that ends well or
- * with an error, soon, and what comes later works. With "reset" it is the device's primary context,
- * which lives again, at the same address, before the operation is looked at; and the operations are
- * several chunks long too. Emulated driver only, whose operations are late: see check-gpu. */
+/* Tests that the program may destroy a context while a short kernel of an operation runs in it: the
+ * operation soon completes, with or without an error, and later calls work. With "reset" it is the
+ * device's primary context, which is created again at the same address before the operation is
+ * polled; and some operations have several chunks. Emulated driver only, with delayed operations:
+ * see check-gpu. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -64,8 +65,8 @@ static void reset_run(struct strided *s, bool is_waited_for, bool is_long)
     CU(DevicePrimaryCtxRetain(&ctx, device));
     CU(CtxPushCurrent(ctx));
     CU(MemAlloc(&user, count * N * 12));
-    CHECK_MPI(MPIR_Gpudt_ipack((void *) user, count, s->type, 0, packed, count * N * 4, &actual, &op,
-                               &handled));
+    CHECK_MPI(MPIR_Gpudt_ipack((void *) user, count, s->type, 0, packed, count * N * 4, &actual,
+                               &op, &handled));
     CHECK(handled && op != NULL);
     CU(DevicePrimaryCtxReset(device));
     CU(CtxPopCurrent(&ctx));
@@ -74,7 +75,7 @@ static void reset_run(struct strided *s, bool is_waited_for, bool is_long)
         err = MPIR_Gpudt_wait(op);
     while (!is_waited_for && !is_done && err == MPI_SUCCESS)
         err = MPIR_Gpudt_test(op, &is_done);
-    /* What was not yet in the work areas is lost */
+    /* Data that had not reached the work areas is lost */
     CHECK(err != MPI_SUCCESS || !is_long);
     free(packed);
 }

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Pack_external and MPI_Unpack_external with GPU memory on either side or both give what they
- * give with host memory. */
+/* Tests that MPI_Pack_external and MPI_Unpack_external with GPU memory on either side or both have
+ * the same results as with host memory. */
 
 #include "gpu.h"
 #include "report.h"

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Little data at great distances: blocks more than 4 GiB apart, in either direction, and byte ranges
- * beyond position 2^32 of a stream. Needs 6 GiB of GPU memory, of which the emulated driver takes
- * only the pages that are touched. */
+/* Tests small data at large distances: blocks more than 4 GiB apart, in either direction, and byte
+ * ranges beyond position 2^32 of a stream. Needs 6 GiB of GPU memory, of which the emulated driver
+ * allocates only the pages that are used. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -18,16 +18,17 @@
 #include <string.h>
 
 #define GIB ((MPI_Aint) 1 << 30)
-#define PIECE 512               /* bytes looked at around each of places[] */
+#define PIECE 512               /* bytes checked around each of places[] */
 
 static const MPI_Aint places[] = {
-    256, 2 * GIB - 256, 2 * GIB + 256, 3 * GIB, 4 * GIB - 504, 4 * GIB + 8, 5 * GIB + 12, 6 * GIB - 512
+    256, 2 * GIB - 256, 2 * GIB + 256, 3 * GIB, 4 * GIB - 504, 4 * GIB + 8, 5 * GIB + 12,
+    6 * GIB - 512
 };
 #define NPLACES ((int) (sizeof(places) / sizeof(places[0])))
 
 static struct mem far, packed;
 
-/* What a byte of the far memory holds: depends on all of its address. */
+/* The value of a byte of the memory: depends on all bits of its address. */
 static unsigned char byte_at(MPI_Aint off, int round)
 {
     return (unsigned char) (off * 31 + (off >> 13) * 7 + (off >> 31) * 59 + round);
@@ -44,7 +45,7 @@ static void far_fill(int round)
     }
 }
 
-/* The stream of a type, by its type map. */
+/* The packed stream of a type, from its type map. */
 struct stream {
     int round;
     MPI_Aint buf_off, pos, first, last;

@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Short transfers end by a flag that the kernel sets: their results are right, also where the kernel is
- * late, and the flags are counted. With "off", MPIR_CVAR_GPUDT_FLAGS is 0 unless it is set, and there are
- * none: as where kernels and the CPU may not use managed memory at the same time, since the program may
- * touch such memory as soon as MPI has returned, and the launch must have ended then. */
+/* Tests short transfers whose completion a flag set by the kernel signals: their results are right,
+ * also with a delayed kernel, and the flags are counted. With "off", MPIR_CVAR_GPUDT_FLAGS is 0
+ * unless it is set, and no flags are used. Nor are they for managed memory if kernels and the CPU
+ * may not access it concurrently: the program may access it as soon as MPI returns, so the launch
+ * must have ended by then. */
 
 #include "gpu.h"
 #include "report.h"

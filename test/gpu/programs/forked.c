@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Processes made by a program that uses a GPU: one made by fork alone has no usable driver and works
- * with host memory; one that executes a program of its own has everything. */
+/* Tests children of a program that uses a GPU: a forked one has no usable driver and works with
+ * host memory; one that executes a new program can use GPUs. */
 
 #include "gpu.h"
 #include "report.h"
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
         _exit(127);
     }
     child_wait("child that executes a program", pid);
-    /* a child that only ends must not harm the parent's device */
+    /* a child that only exits must not affect the parent's device */
     pid = fork();
     if (pid == 0)
         _exit(0);

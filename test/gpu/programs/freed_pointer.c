@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A buffer that MPI has used and the program has freed since is answered with an MPI error, and nothing
- * is harmed: for each kind of GPU memory, each side, packing and unpacking. */
+/* Tests that a buffer that MPI has used before, and the program has freed, gives an MPI error and
+ * no damage: for each kind of GPU memory, each side, packing and unpacking. */
 
 #include "gpu.h"
 #include "report.h"
@@ -12,7 +12,7 @@
 
 #define N 100
 
-/* Which side is gone. */
+/* Which side was freed. */
 enum gone { GONE__USER, GONE__PACKED };
 
 static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is_unpack)

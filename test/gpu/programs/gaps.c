@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Gaps of a destination are not written, not even with the value they have: the program changes them
- * while MPI unpacks around them, and no change may get lost. Slots of 8 bytes, of which MPI writes
- * some and the program the others. */
+/* Tests that gaps of a destination are not written, not even with their own value: the program
+ * changes them while MPI unpacks around them, and no change may be lost. Slots of 8 bytes, of which
+ * MPI writes some bytes and the program the others. */
 
 #include "gpu.h"
 #include "report.h"

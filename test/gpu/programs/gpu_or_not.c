@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI works with whatever driver and devices there are: initialisation succeeds, host buffers are
- * right, and so is the memory of each device that the program can get. For use with the settings of
- * the emulated driver (no device, hidden devices, an old or broken driver).
+/* Tests that MPI works with any driver and number of devices: initialisation succeeds, transfers
+ * between host buffers are right, and so are those with memory of each device that the program can
+ * use. For use with the settings of the emulated driver (no device, hidden devices, an old or
+ * broken driver).
  *
  *   gpu_or_not N   fail unless the program sees N devices */
 

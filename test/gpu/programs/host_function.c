@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI called from a host function of a stream (cudaLaunchHostFunc), where the driver does not say what
- * an address is: host memory of every kind is packed, sent and received; GPU memory is an MPI error
- * with the driver's words. */
+/* Tests MPI calls in a host function of a stream (cudaLaunchHostFunc), where the driver refuses
+ * pointer queries: host memory of every kind is packed, sent and received; GPU memory is an MPI
+ * error with the driver's text. */
 
 #include "gpu.h"
 #include "report.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define N (1 << 20)             /* ints; too many for the heap of brk(2) */
+#define N (1 << 20)             /* ints; too many for the brk(2) heap */
 
 static struct mem device;
 static int *from, *to, *packed;

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A program that does not use GPUs: MPI loads no CUDA library for it, though there is one. If
- * something else loads it, MPI initialises nothing; if there is a GPU in use, host buffers are right
- * all the same. */
+/* Tests a program that does not use GPUs: MPI loads no CUDA library in it, even if one is
+ * installed. If something else loads the library, MPI initialises nothing; if a GPU is in use,
+ * transfers between host buffers are right. */
 
 #include "gpu.h"
 #include "report.h"
@@ -60,7 +60,7 @@ int main(void)
     void *library;
     CUcontext ctx;
 
-    /* hwloc's OpenCL component would load the driver where it is installed */
+    /* hwloc's OpenCL component would load an installed driver */
     setenv("HWLOC_COMPONENTS", "-opencl,-cuda,-nvml,-gl", 1);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);

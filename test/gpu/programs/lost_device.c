@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A device that is lost, between transfers or during one: MPI errors with the driver's words, other
- * devices and host memory go on working, MPI_Finalize succeeds. Emulated driver only. */
+/* Tests a device that is lost, between transfers or during one: MPI errors have the driver's text,
+ * other devices and host memory still work, MPI_Finalize succeeds. Emulated driver only. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -65,7 +65,7 @@ int main(void)
     for (int i = 0; i < 3; i++)
         strided_forget(&lost[i]);
     strided_free(&other);
-    /* pinned memory belongs to the context that it was allocated in, which is lost */
+    /* pinned memory belongs to the context that allocated it, which is lost */
     strided_forget(&host);
     CHECK_MPI(MPI_Finalize());
     CHECK(gpu.emu_live(NULL) == 0);

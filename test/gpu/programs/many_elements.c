@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* More than 2^32 elements and more than 4 GiB: every byte packed, then unpacked, is looked at, and so
- * are all gaps. Takes 13 GB of GPU memory and some minutes; for real GPUs. */
+/* Tests more than 2^32 elements and more than 4 GiB: every byte packed, then unpacked, is checked,
+ * and so are all gaps. Needs 13 GB of GPU memory and some minutes; for real GPUs. */
 
 #include "gpu.h"
 #include "report.h"
@@ -14,7 +14,8 @@
 #include <string.h>
 
 #define COUNT (((MPI_Count) 1 << 32) + 12345)
-#define PERIOD ((size_t) 16777259)      /* bytes, a prime: far offsets have contents of their own */
+#define PERIOD ((size_t) 16777259)      /* bytes, a prime: the contents do not repeat at round
+                                         * offsets */
 #define GAP 0x3c
 
 static unsigned char pattern[2 * PERIOD], chunk[PERIOD];
@@ -106,7 +107,7 @@ int main(void)
     CHECK(position == COUNT);
     unpacked_check("unpacked vector");
 
-    /* the same bytes as so many single elements of a type with a gap */
+    /* the same bytes as single elements of a type with a gap */
     MPI_Type_free(&type);
     MPI_Type_create_resized(MPI_BYTE, 0, 2, &type);
     MPI_Type_commit(&type);

@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Mapped virtual ranges and memory of pools belong to a device, not to a context: a program that works
- * in a context of its own, not the primary one, can give them to MPI, together with memory of that
- * context, which stays current. What it has done to them there is seen. */
+/* Tests mapped virtual ranges and memory of pools, which belong to a device and not to a context. A
+ * program that works in a context of its own, not the primary one, can pass them to MPI, together
+ * with memory of that context, which stays current. Its earlier operations on them are complete
+ * then. */
 
 #include "gpu.h"
 #include "report.h"
@@ -25,7 +26,7 @@ static MPI_Datatype type_make(void)
     return type;
 }
 
-/* Pack from the one and unpack to the other; the CPU's results are expected. */
+/* Pack from one and unpack to the other; compare with the CPU's results. */
 static void ways_check(CUcontext own, const struct mem *from, const struct mem *to)
 {
     static unsigned char expected[N], packed[N];

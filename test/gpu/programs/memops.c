@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the program does to GPU memory by calls that look synchronous, as cudaMemcpy and cudaMemset do,
- * has happened when MPI reads the memory, and does not happen after MPI has written it. These calls
+/* Tests calls that look synchronous, such as cudaMemcpy and cudaMemset: their effect on GPU memory
+ * is complete when MPI reads the memory, and never happens after MPI has written it. These calls
  * may return early: copies from pageable memory, copies within a device, fills. With "off",
- * MPIR_CVAR_GPUDT_SYNC_MEMOPS is 0: nothing waits and memory is left as it is. */
+ * MPIR_CVAR_GPUDT_SYNC_MEMOPS is 0: MPI does not wait and does not mark memory. */
 
 #include "gpu.h"
 #include "report.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MPI gets the last part of a memory of which all is filled, so that the fill takes longer. */
+/* MPI gets the last part of a memory that is filled completely, so that the fill takes longer. */
 #define PART 24576
 
 static int is_off;
@@ -47,7 +47,7 @@ static MPI_Datatype type_make(int is_contig)
     return type;
 }
 
-/* What packing the part gives, with these bytes in it. */
+/* The expected result of packing the part, if it has these bytes. */
 static int expected_make(unsigned char *expected, int is_contig)
 {
     int n = 0;
@@ -59,7 +59,7 @@ static int expected_make(unsigned char *expected, int is_contig)
     return n;
 }
 
-/* Compare, unless what is seen may be anything. */
+/* Compare, unless any result is allowed. */
 static void compare(const char *what, const unsigned char *seen, const unsigned char *expected,
                     size_t n)
 {
@@ -139,7 +139,7 @@ static void first_calls_run(enum mem_kind kind, const struct mem *source)
     }
 }
 
-/* New memory is waited for once, and memory that the driver keeps in order anyway not at all. */
+/* MPI waits once for new memory, and not at all for memory that the driver keeps in order. */
 static void waits_count(enum mem_kind kind, struct mem *mem)
 {
     unsigned long long before = report_variable("gpudt_memops_waits"), waits;
@@ -152,14 +152,14 @@ static void waits_count(enum mem_kind kind, struct mem *mem)
     if (is_off || kind == MEM__MANAGED)
         CHECK(waits == 0);
     else if (kind == MEM__MAPPED || kind == MEM__POOL)
-        CHECK(waits <= 1);      /* if mem_write was still at work */
+        CHECK(waits <= 1);      /* if mem_write was still running */
     else
         CHECK(waits == 1);
 }
 
 static int stop;
 
-/* Packs again and again from a memory that the driver does not mark. */
+/* Packs repeatedly from memory that the driver cannot mark. */
 static void *packs_run(void *arg)
 {
     const struct mem *mem = arg;
@@ -172,7 +172,7 @@ static void *packs_run(void *arg)
     return NULL;
 }
 
-/* Memory that MPI knows is not waited for while other threads use other memory that it knows. */
+/* MPI does not wait for memory it knows while other threads use other known memory. */
 static void waits_beside_pool_count(void)
 {
     unsigned long long before;
@@ -204,7 +204,7 @@ static void kind_run(enum mem_kind kind)
     struct mem mem, source;
 
     kind_name = mem_name(kind);
-    /* long enough on a real GPU to be seen; emulated operations are late */
+    /* long enough to be observed on a real GPU; emulated operations are delayed */
     size = gpu.is_emulated || kind == MEM__MANAGED ? (size_t) 1 << 20 : (size_t) 1 << 28;
     mem_alloc(&source, kind == MEM__MANAGED ? MEM__DEVICE : kind, size);
     CU(CtxSetCurrent(source.ctx));
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
     is_off = argc > 1 && strcmp(argv[1], "off") == 0;
     if (is_off)
         setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS", "0", 1);
-    /* The machine may be busy, and emulated operations are very late */
+    /* The machine may be busy, and emulated operations are delayed */
     setenv("MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT", "1000000", 1);
     report_time_limit(120);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);

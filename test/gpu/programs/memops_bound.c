@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI does not wait for what runs in the program's streams when it sees memory for the first time: a
- * stream that goes on only after MPI_Sendrecv into new memory, or MPI_Pack from it, has returned is no
- * deadlock, and costs little time. Where the driver does not mark memory, it is not asked again and
- * again whether the default stream is idle. */
+/* Tests that MPI does not wait for work in the program's streams when it sees memory for the first
+ * time: a stream that continues only after MPI_Sendrecv into new memory, or MPI_Pack from it, has
+ * returned causes no deadlock and little delay. If the driver cannot mark memory, the default
+ * stream is not queried repeatedly. */
 
 #include "gpu.h"
 #include "report.h"
@@ -29,7 +29,7 @@ static void CUDA_CB stream_hold(void *unused)
         usleep(1000);
 }
 
-/* Both of the ways that memory comes to MPI. */
+/* Uses memory in both directions. */
 static void use(const struct mem *mem)
 {
     int position = 0;
@@ -39,7 +39,7 @@ static void use(const struct mem *mem)
     CHECK_MPI(MPI_Pack(mem->addr, N, MPI_BYTE, host, N, &position, MPI_COMM_SELF));
 }
 
-/* The stream is one that the default stream waits for. */
+/* The default stream waits for this stream. */
 static void held_stream_check(enum mem_kind kind)
 {
     struct mem fresh[NEW];
@@ -72,7 +72,7 @@ static void held_stream_check(enum mem_kind kind)
         mem_free(&fresh[i]);
 }
 
-/* The driver refuses marks of memory. */
+/* The driver refuses to mark memory. */
 static void refused_check(const char *what)
 {
     unsigned long long before;
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     if (argc > 1) {
         refused_check(argv[1]);
     } else {
-        /* Kernels are loaded, and all memory is made, before the stream is held */
+        /* Load kernels and allocate all memory before the stream is blocked */
         mem_alloc(&known, MEM__DEVICE, N);
         use(&known);
         held_stream_check(MEM__DEVICE);

@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the library takes for its own stack and heap, without asking the driver, is nothing else: memory
- * mapped below the stack is not, however large the stack may grow, where a driver may put device
- * memory (setarch -L, ulimit -s unlimited). What is on the stack is known there, in the first thread, also
- * deep down, in others and beside coroutines. */
+/* Tests the addresses that the library takes as its own stack and heap without a query of the
+ * driver. Memory mapped below the stack is not among them, even if the stack may grow without limit
+ * and a driver may map device memory there (setarch -L, ulimit -s unlimited). The stack is
+ * recognised in the first thread, also deep down, in other threads, and beside coroutines. */
 
 #include "mpiimpl.h"
 #include "driver/gpudt_near.h"

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Packing 1 MiB from the middle of a 1 GiB message takes what packing a 1 MiB message takes. Measures
- * time, so it is for real GPUs. The two are measured in turn, and medians compared. */
+/* Tests that packing 1 MiB from the middle of a 1 GiB message takes as long as packing a 1 MiB
+ * message. Measures time, so it is for real GPUs. The two alternate, and medians are compared. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -19,7 +19,7 @@
 #define PIECE ((MPI_Aint) 1 << 20)
 #define MESSAGE ((MPI_Aint) 1 << 30)
 #define ROUNDS 301
-#define MOST 1.10               /* times as long */
+#define MOST 1.10               /* maximum ratio */
 
 static struct mem user, packed[2];
 
@@ -50,7 +50,7 @@ static double pack_time(MPI_Datatype type, MPI_Aint count, MPI_Aint first, const
     return now() - begin;
 }
 
-/* large: one of `types` whose stream is MESSAGE bytes; small: alike, PIECE bytes. */
+/* large: a type of MESSAGE bytes; small: a similar one of PIECE bytes. */
 static void compare_types(const char *name, MPI_Datatype large, MPI_Datatype small)
 {
     static double piece[ROUNDS], whole[ROUNDS];
@@ -90,7 +90,7 @@ static MPI_Datatype vector_make(MPI_Aint size, int block, int stride)
     return committed(type);
 }
 
-/* Blocks of 8 to 248 bytes, random but for the last, which makes the size right. */
+/* Blocks of 8 to 248 bytes, random except for the last, which completes the size. */
 static MPI_Datatype list_make(MPI_Aint size)
 {
     MPI_Count most = size / 64 + 64, n = 0, *lens = malloc(most * sizeof(MPI_Count));

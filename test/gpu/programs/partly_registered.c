@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Host buffers of which the program has registered only some pages with the driver: the first, the
- * last, the middle, or all but the middle. The other side is GPU memory. */
+/* Tests host buffers of which the program has registered only some pages with the driver: the
+ * first, the last, the middle, or all but the middle. The other side is GPU memory. */
 
 #include "gpu.h"
 #include "report.h"

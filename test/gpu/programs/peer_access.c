@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Access from one GPU to another's memory is the program's to switch on and off: MPI does neither, so
- * that the program's own call succeeds; uses it while it is on; and does without it when it has been
- * switched off. Data between the GPUs is right all the time. */
+/* Tests peer access between GPUs: MPI neither enables nor disables it, so that the program's own
+ * calls succeed; uses it while it is enabled; and works without it after it was disabled. Data is
+ * right in all cases. */
 
 #include "gpu.h"
 #include "report.h"
@@ -16,7 +16,7 @@
 #define BLOCKS 3000
 #define ROUNDS 3
 
-/* Both directions, whole and from datatype to packed. Returns how many took a work area. */
+/* Both directions, whole and from datatype to packed. Returns the number that used a work area. */
 static unsigned long long transfers_run(void)
 {
     unsigned long long staged = report_variable("gpudt_staged");
@@ -31,7 +31,7 @@ static unsigned long long transfers_run(void)
     return report_variable("gpudt_staged") - staged;
 }
 
-/* Switch access on or off, both ways; the calls must succeed, which they do not if it is so already. */
+/* Enable or disable access in both directions; the calls fail if that was the state already. */
 static void access_set(int is_on)
 {
     for (int i = 0; i < 2; i++) {

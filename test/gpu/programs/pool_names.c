@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Where another process says that its pool of host memory is, a process maps what is one, and nothing
- * else: not a file on disk, a device, or memory of another use, whatever their contents. What is
- * refused is counted. */
+/* Tests that a process maps the file named as another process's pool only if it is a pool: not a
+ * file on disk, a device, or memory of another use, whatever their contents. Refused files are
+ * counted. */
 
 #include "mpidimpl.h"
 #include "mpidu_gpudt_mapping.h"
@@ -21,7 +21,7 @@
 
 static uint64_t last_token = 4711;
 
-/* A pool in a file: one region of one piece, all the rest of it. */
+/* A pool in a file: one region of one piece. */
 static uint64_t pool_write(int fd, size_t sz)
 {
     static struct MPIDU_gpudt_pool_head head;
@@ -37,7 +37,7 @@ static uint64_t pool_write(int fd, size_t sz)
     return head.token;
 }
 
-/* Whether it is mapped, and counted if it is not. */
+/* Whether it is mapped; if it is not, whether that was counted. */
 static void expect(const char *what, int fd, uint64_t token, bool is_pool)
 {
     const MPIDU_gpudt_pool_name_t name = {.token = token,.pid = (int) getpid(),.fd = fd };
@@ -50,7 +50,7 @@ static void expect(const char *what, int fd, uint64_t token, bool is_pool)
     if (report_variable("gpudt_fallbacks_share") != refused + !is_pool)
         report_fail("%s: %llu pools were refused, then %llu", what, refused,
                     report_variable("gpudt_fallbacks_share"));
-    /* Beyond what it has */
+    /* Past its end */
     CHECK(MPIDU_gpudt_pool_import(&name, unit, 2 * POOL_SZ, NULL) == NULL);
     CHECK(MPIDU_gpudt_pool_import(&name, 32767, 1, NULL) == NULL);
     CHECK(MPIDU_gpudt_pool_import(&name, 0, 1, NULL) == NULL);

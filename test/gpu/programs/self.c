@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages to oneself and collectives of one process, which are local copies: every pair of kinds of
- * memory; contiguous and strided on either side. */
+/* Tests messages of a process to itself and collectives of one process, which are local copies:
+ * every pair of kinds of memory; contiguous and strided on either side. */
 
 #include "gpu.h"
 #include "report.h"
@@ -22,13 +22,13 @@ static struct mem from, to;
 static unsigned char from_image[BUF_SZ], to_image[BUF_SZ], seen[BUF_SZ];
 
 enum call {
-    CALL__SENDRECV, CALL__SEND_FIRST, CALL__RECV_FIRST, CALL__ALLGATHER, CALL__ALLTOALL, CALL__GATHER,
-    CALL__SCATTER, CALL__IALLGATHER, CALL__ALLREDUCE, NCALLS
+    CALL__SENDRECV, CALL__SEND_FIRST, CALL__RECV_FIRST, CALL__ALLGATHER, CALL__ALLTOALL,
+    CALL__GATHER, CALL__SCATTER, CALL__IALLGATHER, CALL__ALLREDUCE, NCALLS
 };
 
 static const char *const names[NCALLS] = {
-    "Sendrecv", "Isend, then Recv", "Irecv, then Send", "Allgather", "Alltoall", "Gather", "Scatter",
-    "Iallgather", "Allreduce"
+    "Sendrecv", "Isend, then Recv", "Irecv, then Send", "Allgather", "Alltoall", "Gather",
+    "Scatter", "Iallgather", "Allreduce"
 };
 
 static int call_run(enum call call, const void *in, int nin, MPI_Datatype tin, void *out, int nout,

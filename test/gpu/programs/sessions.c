@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Sessions come and go while another one, or MPI_Init, keeps MPI going: GPU buffers work in all of them,
- * and nothing is left after the last. (ch3 cannot be initialised again once all of MPI has ended.) */
+/* Tests sessions that begin and end while another one, or MPI_Init, keeps MPI initialised: GPU
+ * buffers work in all of them, and no resources are left after the last. (ch3 cannot be initialised
+ * again.) */
 
 #include "gpu.h"
 #include "report.h"

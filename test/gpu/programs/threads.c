@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Many threads that commit, pack, unpack and free datatypes at once: types of their own, and types
- * that all use for the first time at the same moment and that one of them frees while all are using
- * them.
+/* Tests many threads that commit, pack, unpack and free datatypes at once: types of their own, and
+ * shared types that all use for the first time at the same moment and that one thread frees while
+ * all are using them.
  *
  *   threads [rounds [threads [seed]]] */
 
@@ -80,14 +80,14 @@ static void transfer_draw(struct worker *w, struct transfer *t)
     t->is_unpack = rng_chance(rng, 50);
     t->user = mem_draw(rng, w->user);
     t->packed = mem_draw(rng, w->packed);
-    /* what the engine leaves to the CPU is not what is tested */
+    /* transfers without GPU memory are not tested */
     if (!mem_is_gpu(t->user->kind) && !mem_is_gpu(t->packed->kind))
         t->user = &w->user[0];
     t->first = rng_chance(rng, 50) ? 0 : rng_range(rng, 0, t->size);
     t->n = t->size - t->first;
     t->op = NULL;
 
-    /* contents: every byte that is written changes */
+    /* initial contents: every byte that is written changes */
     for (size_t i = 0; i < MEM_SZ; i += 8) {
         uint64_t bits = rng_next(rng);
         memcpy(w->user_image + i, &bits, 8);
@@ -145,7 +145,7 @@ static MPI_Datatype type_make(struct rng *rng)
     return randtype_make(rng, &opts, NULL);
 }
 
-/* A type of the thread's own, from its making to its end. */
+/* A transfer with a type that the thread creates and frees. */
 static void own_transfer(struct worker *w)
 {
     MPI_Datatype type = type_make(&w->rng);

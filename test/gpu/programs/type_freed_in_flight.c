@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A datatype is freed while the GPU works with it, and others take its place, also in the memory it
- * had on the GPU. Emulated operations have to be late for this to mean something: see check-gpu. */
+/* Tests that a datatype may be freed while the GPU works with it, and that new ones may take its
+ * place, also in GPU memory. Needs delayed emulated operations: see check-gpu. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -17,7 +17,7 @@
 #define MARGIN 256              /* as in strided.c */
 #define OPS 6
 
-/* Make the engine keep lists of other datatypes on the GPU. */
+/* Have the engine upload lists of other datatypes. */
 static void others_use(void)
 {
     for (int i = 0; i < 3; i++) {
@@ -57,7 +57,7 @@ static void run(enum mem_kind user, enum mem_kind packed)
     }
 }
 
-/* Operations that nobody waits for to the end. */
+/* Operations that are freed before they are complete. */
 static void run_and_give_up(void)
 {
     struct strided s;

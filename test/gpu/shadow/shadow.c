@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Gives programs that know only host memory device buffers: preloaded, it copies each buffer of the
- * calls in shadow_calls.c to device memory, with its surroundings, makes the call there, and copies
- * back what the call has changed. So MPICH's own tests of datatypes and of messages test the engine
- * as they are. Buffers at absolute addresses stay where they are, those for which a device has too
- * little memory, and of a program that has very many all but some.
+/* Runs programs that use host memory with device buffers. A library to preload: it copies each
+ * buffer of the calls in shadow_calls.c, with its surroundings, to device memory, makes the call
+ * there, and copies back the bytes that the call has changed. So MPICH's own tests of datatypes and
+ * of messages test the engine without changes. Not moved are buffers at absolute addresses, those
+ * for which the device has too little memory, and most of those of a program with very many.
  *
- * SHADOW_SIDES says which buffers move: those that calls read ("send"), those that they write
- * ("recv"), or all ("both", which is the default). At exit the number of operations with device
- * buffers is appended to the file that SHADOW_COUNT names. */
+ * SHADOW_SIDES selects the buffers: those that calls read ("send"), those that they write ("recv"),
+ * or all ("both", the default). At exit the number of operations with device buffers is appended to
+ * the file SHADOW_COUNT. */
 
 #include "shadow.h"
 
@@ -24,15 +24,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a call does with a buffer. */
+/* Use of a buffer by a call. */
 enum { READ = 1, WRITTEN = 2 };
 
-/* The first buffers and bytes of a process move, and then one buffer of some, so that tests that
- * repeat a call a hundred thousand times end soon; a prime, as calls come in patterns. */
+/* The first buffers and bytes of a process are moved, and then one buffer of ONE_OF, so that
+ * tests that repeat a call a hundred thousand times do not take long; a prime, as calls come in
+ * patterns. */
 enum { ALL_OF_FIRST = 2000, ALL_OF_BYTES = 256 << 20, ONE_OF = 31 };
 
-/* The operations that have a request, oldest first: complete ones may share a handle, and a handle
- * may be used again before the old one's waiting thread has come to take it out. */
+/* The operations with a request, oldest first. Completed ones may share a handle, and a handle may
+ * be reused before the thread that waits for the old request has removed it. */
 static struct operation *pending, **pending_end = &pending;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -99,7 +100,7 @@ static bool has_transpose(size_t sz)
     return (n < ALL_OF_FIRST && bytes < ALL_OF_BYTES) || n % ONE_OF == 0;
 }
 
-/* Make room for a copy of a buffer's memory from its first byte to its last. An empty one, one at
+/* Allocate a copy of a buffer's memory from its first byte to its last. An empty buffer, one at
  * absolute addresses, or one that the call will refuse is passed on. */
 static void shadow_make(struct shadow *s, int use, const void *buf, MPI_Count count,
                         MPI_Datatype type)
@@ -136,8 +137,8 @@ static void shadow_fill(struct shadow *s)
         memcpy(s->before, s->host, s->sz);
 }
 
-/* Only bytes that have changed are copied back: what lies between a datatype's elements may belong
- * to another operation that has completed in the meantime. */
+/* Copies back only bytes that have changed: bytes between a datatype's elements may belong to
+ * another operation that has completed meanwhile. */
 static void shadow_fetch(struct shadow *s)
 {
     char *now;

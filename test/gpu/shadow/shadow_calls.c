@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The calls of MPI whose buffers are moved to device memory; see shadow.c. */
+/* The MPI calls whose buffers are moved to device memory; see shadow.c. */
 
 #include "shadow.h"
 
@@ -51,7 +51,7 @@ int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize
 
 /* ---- messages ----
  *
- * A macro defines a call of a kind; EACH also its variant for large counts. */
+ * A macro defines the wrapper of a kind of call; EACH also its large-count variant. */
 
 #define EACH(define_, name_) define_(name_, int) define_(name_##_c, MPI_Count)
 
@@ -196,7 +196,7 @@ int name_(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag, in
 
 EACH(ISENDRECV_REPLACE, MPI_Isendrecv_replace)
 
-/* ---- persistent requests: their operation begins with MPI_Start ---- */
+/* ---- persistent requests: their operation starts with MPI_Start ---- */
 
 #define SEND_INIT(name_, count_t)                                                                 \
 int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
@@ -239,7 +239,7 @@ int MPI_Startall(int n, MPI_Request requests[])
     return PMPI_Startall(n, requests);
 }
 
-/* ---- what completes requests; a cancelled one must be completed, too ---- */
+/* ---- completion of requests, also of cancelled ones ---- */
 
 int MPI_Wait(MPI_Request * request, MPI_Status * status)
 {
@@ -301,7 +301,7 @@ int MPI_Testsome(int n, MPI_Request requests[], int *nindices, int indices[],
                         PMPI_Testsome(n, requests, nindices, indices, statuses));
 }
 
-/* The request stays, but the program may look at its data. */
+/* The request is not freed, but the program may read its data. */
 int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status * status)
 {
     int err = PMPI_Request_get_status(request, flag, status);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One box of a three-dimensional array, built in every way MPI offers: all must end as identical
- * canonical records, of four strides' worth of memory at most. */
+/* Tests one box of a three-dimensional array, built in every way that MPI offers: all must become
+ * identical canonical records, of the memory of four strides at most. */
 
 #include "unit.h"
 
@@ -61,7 +61,7 @@ static MPI_Datatype subarray_5d(void)
     return t;
 }
 
-/* a plane by one subarray, in a column of planes by another */
+/* a plane is one subarray, the column of planes another */
 static MPI_Datatype subarray_of_subarray(void)
 {
     int size2[] = { NY, NX }, subsize2[] = { ny, nx }, start2[] = { sy, sx };
@@ -302,7 +302,7 @@ int main(void)
         MPI_Type_free(&t);
     }
 
-    /* and they are what they should be: planes of rows */
+    /* and they have the expected form: planes of rows */
     UNIT_CHECK(first.nrecords == 3 && first.lookaside_sz == 0 && first.base_displ == START);
     UNIT_CHECK(first.records[0].kind == MPII_GPUDT_KIND__VECTOR && first.records[0].count == nz &&
                first.records[0].stride == PLANE);

@@ -3,14 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What cannot be serialized is an MPI error, and leaves nothing behind: every allocation fails in
- * turn; sizes and displacements beyond 64 bits; nesting without end. */
+/* Tests types that cannot be serialized: they give an MPI error and no leaks. Every allocation
+ * fails in turn; sizes and displacements exceed 64 bits; nesting exceeds all limits. */
 
 #include "unit.h"
 
 #include <limits.h>
 
-/* The state of a type, to be given back at once. */
+/* Build the state of a type and release it. */
 static int try_type(MPI_Datatype t)
 {
     struct MPII_Gpudt_type *type;
@@ -39,7 +39,7 @@ static void fail_each(const char *name, MPI_Datatype t)
 {
     long n, total;
 
-    try_type(t);                /* so that nothing is allocated for the first time below */
+    try_type(t);                /* so that one-time allocations are done before */
     unit_fail_malloc(0);
     if (try_type(t) != MPI_SUCCESS)
         unit_fail("%s: fails by itself", name);
@@ -55,7 +55,7 @@ static void fail_each(const char *name, MPI_Datatype t)
         rc = try_type(t);
         live = unit_malloc_live();
         unit_fail_malloc(0);
-        /* a block that is only cut to size may keep its size */
+        /* a realloc that shrinks a block may fail without an error */
         if (rc != MPI_SUCCESS && error_class(rc) != MPI_ERR_NO_MEM)
             unit_fail("%s: allocation %ld of %ld: error class %d", name, n, total, error_class(rc));
         if (rc == MPI_SUCCESS && n < total - 1)
@@ -152,7 +152,7 @@ static void expect_overflow(const char *name, MPI_Datatype t)
     MPI_Type_free(&t);
 }
 
-/* None of these could be used for data; they can be made all the same. */
+/* None of these types can move data, but they can be created. */
 static void test_overflow(void)
 {
     const MPI_Count huge = INT64_C(1) << 62;
@@ -184,7 +184,7 @@ static void test_overflow(void)
     expect_overflow("reach of a struct", t);
 }
 
-/* Levels that canonicalization cannot drop, made but not committed. */
+/* Levels that canonicalization cannot remove; created but not committed. */
 static MPI_Datatype nested_type(int levels)
 {
     MPI_Datatype t = MPI_CHAR, outer;

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What a device gets of a type: where each child of its lists is, looked up as kernels do and compared
- * with the type map; which types have an index; how large it is. */
+/* Tests images of types: finds the displacement of each child of a list as kernels do, and compares
+ * with the type map; which types have an index, and of what size. */
 
 #include "unit.h"
 #include "randtype.h"
@@ -33,7 +33,7 @@ static void drop(struct made *m)
     MPII_Gpudt_serial_free(&m->serial);
 }
 
-/* Of every byte, by the index: the list is the whole type. */
+/* For every byte, by the index: the list is the whole type. */
 static void check_bitmap(const struct made *m)
 {
     const struct MPII_Gpudt_record *list = &m->serial.records[0];
@@ -90,7 +90,7 @@ static void test_bitmap(MPI_Datatype child, int64_t extent, bool is_backward)
     MPI_Type_free(&t);
 }
 
-/* Long entries are searched for, few units are listed one by one, strides are calculated. */
+/* Long entries are searched, a few units are listed in a table, strides are computed. */
 static void test_kinds(void)
 {
     MPI_Datatype t;
@@ -116,7 +116,7 @@ static void test_kinds(void)
     MPI_Type_free(&t);
 }
 
-/* A table lists the beginnings of units. */
+/* A table lists the displacements of units. */
 static void test_table(void)
 {
     int64_t table[5], *end;

@@ -3,9 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Canonical forms by example: layouts that must end as equal records although they were built
- * differently, and records that must look exactly so. Every type is also compared with its type
- * map. */
+/* Tests canonical forms by example: layouts that must become equal records although they were built
+ * differently, and records of a given form. Every type is also compared with its type map. */
 
 #include "unit.h"
 
@@ -125,7 +124,7 @@ static void test_list_is_vector(void)
                 hvector(N, 3, -40, MPI_INT, 0));
 }
 
-/* Lists of different lengths: what is said with other words is the same. */
+/* Lists of different lengths: the same layout, however described, has one form. */
 static void test_irregular(void)
 {
     int lens[] = { 3, 9, 5 }, split[] = { 1, 2, 0, 4, 5, 5, 0 };
@@ -148,7 +147,7 @@ static void test_irregular(void)
     expect_same("hindexed, struct of one type", hindexed(3, lens, displs, MPI_INT, 0),
                 structure(3, lens, displs, types));
 
-    /* blocks that touch only here and there stay blocks of equal length, whoever says so */
+    /* blocks that rarely touch stay blocks of equal length, however described */
     MPI_Aint mostly[] = { 0, 8, 100, 200, 300, 308, 50 };
     int lens1[] = { 1, 1, 1, 1, 1, 1, 1 }, lens2[] = { 2, 1, 1, 2, 1 };
     MPI_Aint joined[] = { 0, 100, 200, 300, 50 };
@@ -156,7 +155,7 @@ static void test_irregular(void)
                 hindexed(5, lens2, joined, MPI_DOUBLE, 0));
     expect_same("few joins, blocks", hindexed_block(7, 1, mostly, MPI_DOUBLE, 0),
                 hindexed(5, lens2, joined, MPI_DOUBLE, 0));
-    /* and blocks that touch nearly always are runs */
+    /* blocks that nearly always touch are runs */
     MPI_Aint often[] = { 0, 8, 16, 24, 100, 108, 116, 300, 308, 316 };
     int runs[] = { 4, 3, 3 };
     MPI_Aint run_displs[] = { 0, 100, 300 };
@@ -164,7 +163,7 @@ static void test_irregular(void)
                 hindexed(3, runs, run_displs, MPI_DOUBLE, 0));
 }
 
-/* Where a stride is part of the child or of the list makes no difference. */
+/* It makes no difference whether a stride is part of the child or of the list. */
 static void test_open_child(void)
 {
     int lens[] = { 1, 3, 2 }, long_lens[] = { 4, 12, 8 }, ones[] = { 1, 1, 1, 1, 1, 1 };
@@ -187,13 +186,13 @@ static void test_open_child(void)
     MPI_Type_free(&wide);
     MPI_Type_free(&four);
 
-    /* pairs at irregular places, as a list of pairs and as a list of all */
+    /* pairs at irregular positions, as a list of pairs and as a list of all */
     MPI_Aint pairs[] = { 0, 500, 90 }, all[] = { 0, 16, 500, 516, 90, 106 };
     expect_same("list of tiles", hindexed_block(6, 1, all, MPI_INT, 0),
                 hindexed_block(3, 1, pairs, hvector(2, 1, 16, MPI_INT, 0), 1));
 }
 
-/* C structs: one block if there is no gap, runs otherwise, whatever the nesting. */
+/* C structs: one block if there is no gap, runs otherwise, however nested. */
 static void test_structs(void)
 {
     int ones[] = { 1, 1, 1, 1, 1 }, lens[] = { 1, 2, 1 };
@@ -216,7 +215,7 @@ static void test_structs(void)
                 structure(4, ones, flat, flat_types));
     MPI_Type_free(&inner);
 
-    /* an array of structs with a hole: a stride of runs */
+    /* an array of structs with a gap: a stride of runs */
     inner = structure(3, lens, gaps, types);
     MPI_Type_contiguous(10, inner, &t);
     s = serial_of(t, "array of structs");
@@ -228,7 +227,8 @@ static void test_structs(void)
     MPI_Type_free(&inner);
 
     /* members that share a type share its record */
-    MPI_Datatype column = hvector(100, 1, 64, MPI_DOUBLE, 0), other = hvector(50, 3, 90, MPI_CHAR, 0);
+    MPI_Datatype column = hvector(100, 1, 64, MPI_DOUBLE, 0),
+        other = hvector(50, 3, 90, MPI_CHAR, 0);
     MPI_Datatype shared[] = { column, other, column, other, MPI_CHAR };
     MPI_Aint places[] = { 0, 9000, 20, 17000, 5 };
     t = structure(5, ones, places, shared);
@@ -251,7 +251,7 @@ static void expect_block(const char *name, MPI_Datatype t, int64_t size)
     MPII_Gpudt_serial_free(&s);
 }
 
-/* Predefined types, pairs with holes, types of nothing. */
+/* Predefined types, pairs with gaps, empty types. */
 static void test_small(void)
 {
     int zero = 0, ones[] = { 1, 1 };
@@ -301,7 +301,7 @@ static void test_extents(void)
     expect_same("negative extent", plain, hvector(4, 1, -8, wide, 0));
     MPI_Type_free(&t);
 
-    /* what is absolute is in base_displ only */
+    /* absolute addresses are in base_displ only */
     t = hindexed_block(1, 1, &address, wide, 0);
     s = serial_of(t, "absolute");
     UNIT_CHECK(s.base_displ == address && s.true_lb == address && s.nrecords == 2);
@@ -319,7 +319,7 @@ static void test_extents(void)
     MPI_Type_free(&wide);
 }
 
-/* Sizes beyond 32 bits, and counts that only a large-count function can take: no data is walked. */
+/* Sizes beyond 32 bits, and counts that only large-count functions accept: no data is accessed. */
 static void test_large(void)
 {
     const MPI_Count n = INT64_C(1) << 33;
@@ -339,8 +339,8 @@ static void test_large(void)
     MPI_Type_free(&block);
 }
 
-/* The constructors of MPI-1's Fortran keep displacements and strides as integers. No function of
- * this MPICH makes them any more, so contents are relabelled. */
+/* The constructors of MPI-1's Fortran have integer displacements and strides. No function of this
+ * MPICH creates them any more, so contents are relabelled. */
 static void test_integer_combiners(void)
 {
     int lens[] = { 2, 5, 1 };

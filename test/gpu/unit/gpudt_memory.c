@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* How much memory a type takes: nothing that grows with a count for regular types, a few records a
- * dimension for arrays, in proportion to the members for structs, at most 24 bytes a block for
+/* Tests the memory that a type takes: independent of counts for regular types, a few records per
+ * dimension for arrays, proportional to the members for structs, at most 24 bytes per block for
  * lists. */
 
 #include "unit.h"
@@ -19,7 +19,7 @@ static struct MPII_Gpudt_serial serial_of(MPI_Datatype t)
     return serial;
 }
 
-/* Sixteen levels, each of a stride of its own. */
+/* Sixteen levels, each with a different stride. */
 static void test_regular(void)
 {
     MPI_Datatype t = MPI_CHAR, outer, wide;
@@ -109,7 +109,7 @@ static void test_struct(void)
     }
     MPI_Type_create_struct(N, lens, displs, types, &t);
     s = serial_of(t);
-    /* a VECTOR a kind, and three BLOCKs for all */
+    /* a VECTOR per kind, and three BLOCKs for all */
     UNIT_CHECK(s.nrecords == 1 + KINDS + 3);
     UNIT_CHECK(s.lookaside_sz <= 24 * N);
     MPII_Gpudt_serial_free(&s);
@@ -118,7 +118,7 @@ static void test_struct(void)
         MPI_Type_free(&kinds[i]);
 }
 
-/* Structs of two of the struct below, sixteen deep: 65,536 leaves, but no more than two records a
+/* Structs of two of the struct below, sixteen deep: 65,536 leaves, but no more than two records per
  * level. Not committed, as MPICH would make a list of all leaves. */
 static void test_shared(void)
 {

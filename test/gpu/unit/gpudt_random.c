@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Random datatypes: raw and canonical records against the type map, byte for byte; the same type
- * made from its dataloop, as at the target of a one-sided operation; MPI_Pack of a host buffer.
+/* Tests random datatypes: raw and canonical records against the type map, byte by byte; the same
+ * type made from its dataloop, as at the target of a one-sided operation; MPI_Pack of a host
+ * buffer.
  *
- * Usage: gpudt_random [types] [first seed]. A failure names the seed: rerun with "1 seed". */
+ * Usage: gpudt_random [types] [first seed]. A failure prints the seed: rerun with "1 seed". */
 
 #include "unit.h"
 #include "randtype.h"
@@ -17,7 +18,7 @@
 static long compared;
 static int64_t max_depth, max_records, max_lookaside;
 
-/* What MPICH's own engine makes of a host buffer. */
+/* The result of MPICH's own engine for a host buffer. */
 static void check_pack(MPI_Datatype datatype, const struct bytes *expect, const char *name)
 {
     int64_t lo = 0, hi = 0;

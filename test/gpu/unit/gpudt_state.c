@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The state kept with a datatype: built once, shared, freed with the last user; built by several
- * threads at the same time it is still one. */
+/* Tests the state of a datatype: built once, shared, freed with the last reference; several threads
+ * that build it at the same time get a single one. */
 
 #include "unit.h"
 
@@ -51,7 +51,7 @@ static void test_references(void)
     a->upload = &upload;
     a->upload_free = upload_free;
 
-    /* the datatype goes while two operations use it */
+    /* the datatype is freed while two operations use it */
     MPIR_Gpudt_type_free(object_of(t));
     UNIT_CHECK(*MPII_Gpudt_type_slot(object_of(t)) == NULL);
     MPI_Type_free(&t);
@@ -69,7 +69,7 @@ static void test_references(void)
     MPIR_Gpudt_type_free(object_of(t));
     MPI_Type_free(&t);
 
-    /* predefined: without an object of its own, and with one */
+    /* predefined types: without a datatype object, and with one */
     UNIT_CHECK(MPII_Gpudt_type_get(MPI_DOUBLE, &a) == MPI_SUCCESS);
     UNIT_CHECK(a->serial.size == 8);
     MPII_Gpudt_type_release(a);
@@ -79,7 +79,7 @@ static void test_references(void)
     MPIR_Gpudt_type_free(object_of(MPI_SHORT_INT));
 }
 
-/* Commit builds the state of a long list, and leaves a small type's to its first use. */
+/* Commit builds the state of a long list, but that of a small type is built at first use. */
 static void test_commit(void)
 {
     static int displs[1000];
@@ -122,7 +122,7 @@ static void *use_types(void *arg)
                 MPIR_Gpudt_type_free(object_of(shared_types[i]));
             }
         }
-        /* releases meet the drop above */
+        /* releases are concurrent with the drop above */
         for (int i = 0; i < TYPES; i++)
             MPII_Gpudt_type_release(seen[me][i]);
         pthread_barrier_wait(&barrier);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* See unit.h. The walks are as plain as they can be: they define what records mean. */
+/* See unit.h. The walks are as plain as possible: they define the meaning of records. */
 
 #include "unit.h"
 
@@ -114,7 +114,7 @@ static void raw_walk(struct bytes *b, const struct MPII_Gpudt_raw *raw, int i, i
     const int32_t *members = (const int32_t *) (const void *) (list + 3 * rec->count + 1);
     int64_t n = rec->count;
 
-    /* large counts of nothing need not be counted */
+    /* large counts of empty types need no loop */
     if (rec->size == 0)
         return;
     switch (rec->kind) {
@@ -373,7 +373,7 @@ int unit_serial_equal(const struct MPII_Gpudt_serial *a, const struct MPII_Gpudt
         (a->lookaside_sz == 0 || memcmp(a->lookaside, b->lookaside, a->lookaside_sz) == 0);
 }
 
-/* Contiguous pieces if neighbours in one list are not looked at: at most what nblocks says. */
+/* Contiguous pieces, without joining neighbours in a list: at most nblocks. */
 static int64_t count_pieces(const struct bytes *b)
 {
     int64_t n = b->n > 0;
@@ -453,7 +453,7 @@ void unit_check_type(MPI_Datatype datatype, const char *name)
         fprintf(stderr, "    in %s\n", name);
 }
 
-/* The program is linked with --wrap for these, so that the engine's allocations come here. */
+/* The program is linked with --wrap for these, to intercept the engine's allocations. */
 void *__real_malloc(size_t size);
 void *__real_realloc(void *ptr, size_t size);
 void __real_free(void *ptr);
@@ -504,7 +504,7 @@ void *__wrap_realloc(void *ptr, size_t size)
     return grown;
 }
 
-/* Of MPICH's error messages: does not fail, but is freed. */
+/* For MPICH's error messages: does not fail, but is freed. */
 char *__wrap_strdup(const char *s)
 {
     char *copy = __real_strdup(s);

@@ -24,8 +24,8 @@ static int ndevices;
 static CUcontext primaries[MAX_DEVICES];
 static CUcontext other_ctx;     /* of MEM__OTHER_CTX */
 
-/* The way in and out of memory the CPU cannot reach: one stream for each context, a pinned buffer;
- * one thread at a time. */
+/* For access to memory that the CPU cannot reach: one stream per context, and a pinned buffer; one
+ * thread at a time. */
 static pthread_mutex_t copy_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     CUcontext ctx;
@@ -183,7 +183,7 @@ static CUcontext other_ctx_get(void)
 static const struct {
     const char *name;
     int is_gpu;
-    int device;                 /* one that must exist */
+    int device;                 /* device that must exist */
 } kinds[] = {
     [MEM__PAGEABLE] = {"pageable", 0, 0},
     [MEM__PINNED] = {"pinned", 0, 0},
@@ -248,7 +248,9 @@ static CUmemAllocationProp mapped_prop(void)
 static void mapped_alloc(struct mem *mem)
 {
     CUmemAllocationProp prop = mapped_prop();
-    CUmemAccessDesc access = {.location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE };
+    CUmemAccessDesc access = {
+        .location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
     CUdeviceptr addr;
     size_t step;
 
@@ -263,7 +265,7 @@ static void mapped_alloc(struct mem *mem)
 
 static char *pageable_alloc(size_t sz)
 {
-    /* Not from the heap: its neighbours belong to others, and a registration takes whole pages */
+    /* Not from the heap: registration affects whole pages, which may hold other data */
     void *addr = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (addr == MAP_FAILED) {
@@ -320,8 +322,8 @@ void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz)
     CU(CtxPopCurrent(&popped));
 }
 
-/* As CU, for a call that gives something back: a context that a fault has broken for good refuses
- * this like any other call, and what it held goes with it. */
+/* As CU, for a call that frees something: a context that a fault has made unusable refuses it, and
+ * its resources are freed with it. */
 #define FREED(call_)                                                            \
     do {                                                                        \
         gpu_quiet(1);                                                           \

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A test's own access to GPUs: the CUDA driver by dlopen, so that one program serves the real and the
- * emulated driver and links neither; memory of every kind; bytes in and out of it. Must not know
- * MPI. */
+/* A test's own access to GPUs, without MPI: the CUDA driver by dlopen, so that one program serves
+ * the real and the emulated driver and links neither; memory of every kind; copies of bytes in and
+ * out. */
 
 #ifndef GPU_H_INCLUDED
 #define GPU_H_INCLUDED
@@ -69,7 +69,7 @@
     F(StreamIsCapturing, 10000, 10000)                                          \
     F(ThreadExchangeStreamCaptureMode, 10010, 10010)
 
-/* The driver, and what only the emulated one has; see emu_control.h for those. */
+/* The driver, and functions of the emulated one; see emu_control.h for those. */
 struct gpu_driver {
 #define GPU_MEMBER(name_, proto_, ask_) PFN_cu##name_##_v##proto_ name_;
     GPU_FUNCTIONS(GPU_MEMBER)
@@ -85,8 +85,8 @@ struct gpu_driver {
 };
 extern struct gpu_driver gpu;
 
-/* Make a call that must succeed; it is the test's own, so no failure is injected and no leak is
- * reported. Ends the program otherwise: CU(MemAlloc(&addr, n)). */
+/* Make a call that must succeed. It is the test's own: no failure is injected and no leak reported.
+ * Ends the program on failure: CU(MemAlloc(&addr, n)). */
 #define CU(call_)                                                               \
     do {                                                                        \
         gpu_quiet(1);                                                           \
@@ -96,20 +96,21 @@ extern struct gpu_driver gpu;
 void gpu_quiet(int on);
 void gpu_judge(CUresult res, const char *call, const char *file, int line);
 
-/* Load the driver and initialise it. No context is current afterwards. Returns the number of devices;
- * 0 and a line on stderr if there is none. */
+/* Load the driver and initialise it. No context is current afterwards. Returns the number of
+ * devices; 0 and a line on stderr if there is none. */
 int gpu_open(void);
 
 /* The primary context of a device, held until the program ends. */
 CUcontext gpu_primary(int device);
 
-/* The program has reset a device: what these functions had there is gone. */
+/* To be called after the program has reset a device: forget the objects that these functions had
+ * there. */
 void gpu_forget(int device);
-/* Let devices 0 and 1 access each other's memory, in their primary contexts, if they can; that is the
- * program's to do, not MPI's. Returns 1 if they can. */
+/* Enable peer access between devices 0 and 1, in their primary contexts, if possible; that is up to
+ * the program, not MPI. Returns 1 if access is possible. */
 int gpu_peers_enable(void);
 
-/* What a program with the runtime library has: the primary context of device 0 is current. */
+/* Make the primary context of device 0 current, as in a program with the runtime library. */
 void gpu_set_current(int device);
 /* The current context, or NULL. */
 CUcontext gpu_get_current(void);
@@ -131,11 +132,11 @@ enum mem_kind {
 const char *mem_name(enum mem_kind kind);
 /* The kind of a name, or MEM__NKINDS. */
 enum mem_kind mem_named(const char *name);
-/* Whether the GPU, and not the CPU, is to move data of this kind. */
+/* Whether the GPU, and not the CPU, has to move data of this kind. */
 int mem_is_gpu(enum mem_kind kind);
-/* Whether this machine has memory of the kind: 0 for a device that is not there. */
+/* Whether this machine has memory of the kind; 0 if the device is missing. */
 int mem_exists(enum mem_kind kind);
-/* From now on this machine has no memory of that kind. */
+/* Treat this machine as having no memory of that kind from now on. */
 void mem_without(enum mem_kind kind);
 
 struct mem {
@@ -143,14 +144,14 @@ struct mem {
     char *addr;
     size_t sz;                  /* bytes; a multiple of the kind's page size */
     CUcontext ctx;              /* owner; NULL: pageable memory */
-    char *cpu;                  /* where the CPU can reach the same bytes, or NULL */
+    char *cpu;                  /* address by which the CPU can access it, or NULL */
     CUmemGenericAllocationHandle handle;        /* MEM__MAPPED */
 };
 
 /* Get at least sz bytes of a kind. Ends the program if there is no memory. */
 void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz);
 void mem_free(struct mem *mem);
-/* Copy n bytes in or out; done when the call returns. */
+/* Copy n bytes in or out; complete when the call returns. */
 void mem_write(const struct mem *mem, size_t off, const void *from, size_t n);
 void mem_read(const struct mem *mem, size_t off, void *to, size_t n);
 

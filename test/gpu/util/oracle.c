@@ -17,7 +17,7 @@ struct oracle {
     MPI_Datatype named;         /* if the combiner is NAMED */
     MPI_Aint extent;
     MPI_Aint size;
-    /* what the constructor was given, for every form of every constructor */
+    /* arguments of the constructor, for all constructors and both forms */
     int large;
     int *ints;
     MPI_Aint *addresses;
@@ -101,7 +101,7 @@ struct walk {
 
 static void type_walk(const oracle * o, MPI_Aint at, const struct walk *w);
 
-/* n of one type, one extent after the other */
+/* n consecutive types, an extent apart */
 static void block_walk(const oracle * o, MPI_Aint n, MPI_Aint at, const struct walk *w)
 {
     for (MPI_Aint i = 0; i < n; i++)
@@ -131,7 +131,7 @@ static void named_walk(const oracle * o, MPI_Aint at, const struct walk *w)
         w->piece(w->arg, at, o->size);
 }
 
-/* The i-th number of a constructor's arguments that are ints, or counts in the large form. */
+/* The i-th integer argument of a constructor: ints, or counts in the large form. */
 static MPI_Aint arg(const oracle * o, MPI_Aint i)
 {
     return o->large ? (MPI_Aint) o->counts[i] : (MPI_Aint) o->ints[i];
@@ -223,7 +223,7 @@ static void subarray_walk(const oracle * o, MPI_Aint at, const struct walk *w)
     }
 }
 
-/* Which process of a dimension has index i of it. */
+/* The process that owns index i of a dimension. */
 static MPI_Aint darray_owner(MPI_Aint i, MPI_Aint gsize, int distrib, int darg, int psize)
 {
     if (distrib == MPI_DISTRIBUTE_NONE)
@@ -243,7 +243,7 @@ static void darray_walk(const oracle * o, MPI_Aint at, const struct walk *w)
 
     for (int d = 0; d < ndims; d++)
         n *= arg(o, base + d);
-    /* every element of the whole array, in order; it belongs to the type if this process owns its
+    /* every element of the whole array, in order; it is part of the type if this process owns its
      * index in each dimension */
     for (MPI_Aint i = 0; i < n; i++) {
         MPI_Aint rest = i;
@@ -254,7 +254,7 @@ static void darray_walk(const oracle * o, MPI_Aint at, const struct walk *w)
             int procs = size, place = rank;
             MPI_Aint gsize = arg(o, base + d);
 
-            /* the process grid is in C order either way */
+            /* the process grid is in C order for both orders */
             for (int j = 0; j <= d; j++) {
                 place %= procs;
                 procs /= psizes[j];
@@ -270,7 +270,7 @@ static void darray_walk(const oracle * o, MPI_Aint at, const struct walk *w)
 
 static void type_walk(const oracle * o, MPI_Aint at, const struct walk *w)
 {
-    /* large counts of nothing need not be counted */
+    /* large counts of empty types need no loop */
     if (o->size == 0)
         return;
     switch (o->combiner) {

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The type map of a datatype, read off what MPI_Type_get_envelope and MPI_Type_get_contents say and
- * walked by plain loops, one primitive after the other. What the engine is compared with: written
- * to be obviously right, it must not know the engine, MPICH or any cleverness. */
+/* The reference implementation that the engine is compared with: the type map of a datatype, read
+ * by MPI_Type_get_envelope and MPI_Type_get_contents and walked by plain loops, one primitive after
+ * the other. Written to be obviously right; must not know the engine or MPICH's internals. */
 
 #ifndef ORACLE_H_INCLUDED
 #define ORACLE_H_INCLUDED
@@ -25,19 +25,19 @@ void oracle_free(oracle * o);
 /* Walk `count` consecutive datatypes. */
 void oracle_walk(const oracle * o, MPI_Aint count, oracle_piece_fn piece, void *arg);
 
-/* Bytes packed by `count` datatypes, and the range [lo, hi) of displacements they touch, 0 and 0 if
- * none. */
+/* Bytes packed by `count` datatypes, and the range [lo, hi) of displacements that they cover, 0 and
+ * 0 if empty. */
 void oracle_span(const oracle * o, MPI_Aint count, MPI_Aint * size, MPI_Aint * lo, MPI_Aint * hi);
 
-/* Pack and unpack bytes [first, first + n) of the stream. `buf` is what MPI would be given; only
+/* Pack and unpack bytes [first, first + n) of the stream. `buf` is the argument of MPI calls; only
  * bytes of the type map are read or written. */
 void oracle_pack(const oracle * o, const void *buf, MPI_Aint count, MPI_Aint first, MPI_Aint n,
                  void *packed);
 void oracle_unpack(const oracle * o, void *buf, MPI_Aint count, MPI_Aint first, MPI_Aint n,
                    const void *packed);
 
-/* 1 if the same byte occurs twice in the type map of `count` datatypes: such a type may be sent, not
- * received. -1 if there was no memory to tell. */
+/* 1 if some byte occurs twice in the type map of `count` datatypes: such a type may be sent, not
+ * received. -1 when out of memory. */
 int oracle_overlaps(const oracle * o, MPI_Aint count);
 
 #endif /* ORACLE_H_INCLUDED */

@@ -4,8 +4,8 @@
  */
 
 /* See randtype.h. A type is made from the leaf outwards. Numbers are drawn so that sizes stay
- * within the limits; a type that touches too wide a range, or in tidy mode a byte twice, is thrown
- * away for the type inside it. */
+ * within the limits. A type that covers too wide a range, or in tidy mode a byte twice, is
+ * discarded and the type inside it is kept. */
 
 #include "randtype.h"
 #include "oracle.h"
@@ -20,14 +20,14 @@
 #pragma weak MPI_Type_create_f90_real
 #pragma weak MPI_Type_create_f90_complex
 
-/* MPICH's own engine aborts on dataloops nested deeper than 16, the count of a call included. */
+/* MPICH's own engine aborts on dataloops nested deeper than 16, including the count of a call. */
 #define MAX_LOOPS 15
 #define MAX_LIST 24
 #define MAX_MEMBERS 40
 
 void rng_init(struct rng *rng, uint64_t seed)
 {
-    /* neighbouring seeds must not give neighbouring parts of one sequence */
+    /* neighbouring seeds must not give shifted copies of one sequence */
     rng->state = seed;
     rng->state = rng_next(rng) ^ (seed << 32);
 }
@@ -58,14 +58,14 @@ struct made {
     char *text;
     MPI_Aint size;
     MPI_Aint extent;
-    MPI_Aint lo, hi;            /* bytes touched */
-    int loops;                  /* bound for the nesting of its dataloop */
+    MPI_Aint lo, hi;            /* range of bytes covered */
+    int loops;                  /* upper bound of its dataloops' nesting depth */
 };
 
 struct maker {
     struct rng *rng;
     const struct randtype_opts *opts;
-    int outside;                /* constructors still to come around the one being made */
+    int outside;                /* constructors still to be applied */
 };
 
 static char *text_format(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
@@ -167,7 +167,7 @@ static void leaf_make(const struct maker *mk, struct made *m)
     int nleaves = sizeof(leaves) / sizeof(leaves[0]);
     int which = (int) rng_range(mk->rng, 0, nleaves + 2);
 
-    /* the same cases with and without Fortran, but for these leaves */
+    /* the same cases with and without Fortran, except for these leaves */
     if (which >= nleaves && !MPI_Type_create_f90_integer)
         which -= nleaves;
 
@@ -188,8 +188,8 @@ static void leaf_make(const struct maker *mk, struct made *m)
     made_measure(mk, m);
 }
 
-/* How many children of a size may go into a type: now and then none, mostly a few, and fewer if
- * other constructors are to have their share. */
+/* Number of children of a given size for a type: sometimes none, mostly a few, and fewer if other
+ * constructors will be applied. */
 static MPI_Aint draw_count(const struct maker *mk, const struct made *child, MPI_Aint most)
 {
     MPI_Aint room = child->size > 0 ? mk->opts->max_size / child->size : most;
@@ -261,7 +261,7 @@ static void draw_displs(const struct maker *mk, int n, MPI_Aint len, MPI_Count *
     }
 }
 
-/* Magnitude that blocks of n children need from one to the next. */
+/* Maximum distance of one block of n children from the next. */
 static MPI_Aint block_reach(const struct made *child, MPI_Aint n)
 {
     MPI_Aint reach = child->extent < 0 ? -child->extent : child->extent;
@@ -315,7 +315,7 @@ static void vector_make(const struct maker *mk, const struct made *child, struct
     }
 }
 
-/* The four list constructors in two forms each. */
+/* The four list constructors, each in two forms. */
 static void list_make(const struct maker *mk, const struct made *child, struct made *m)
 {
     MPI_Count lens[MAX_LIST], displs[MAX_LIST], longest = 0;
@@ -326,8 +326,8 @@ static void list_make(const struct maker *mk, const struct made *child, struct m
     int large = rng_chance(mk->rng, 30);
     char *len_text, *displ_text;
 
-    /* MPICH 4.0.2 stops at an assertion if the displacements of an indexed type, counted in types
-     * of extent 0, differ */
+    /* MPICH 4.0.2 fails an assertion if the displacements of an indexed type, counted in types of
+     * extent 0, differ */
     if (child->extent == 0)
         in_bytes = 1;
     for (int i = 0; i < n; i++) {
@@ -472,7 +472,7 @@ static void darray_make(const struct maker *mk, const struct made *child, struct
 
 static void type_make(const struct maker *mk, int depth, struct made *m);
 
-/* A struct has children of its own besides the one it gets, and some members share a type. */
+/* A struct has other children besides the given one, and some members share a type. */
 static void struct_make(const struct maker *mk, const struct made *child, int depth, struct made *m)
 {
     int n = (int) rng_range(mk->rng, 0, rng_chance(mk->rng, 80) ? 4 : MAX_MEMBERS);
@@ -533,7 +533,7 @@ static void struct_make(const struct maker *mk, const struct made *child, int de
     }
 }
 
-/* Put one constructor around a type, which is taken over. */
+/* Apply one constructor to a type, which is consumed. */
 static void type_wrap(const struct maker *mk, int depth, struct made *m)
 {
     static void (*const makers[]) (const struct maker *, const struct made *, struct made *) = {

@@ -4,7 +4,7 @@
  */
 
 /* Random datatypes from a seed: every constructor in its ordinary and its large-count form, nested,
- * with zero and negative numbers where MPI allows them. Knows MPI only. */
+ * with zero and negative numbers where MPI allows them. Uses MPI only. */
 
 #ifndef RANDTYPE_H_INCLUDED
 #define RANDTYPE_H_INCLUDED
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-/* A generator of numbers: the same seed gives the same numbers on every machine. */
+/* A random number generator: the same seed gives the same numbers on every machine. */
 struct rng {
     uint64_t state;
 };
@@ -22,22 +22,23 @@ void rng_init(struct rng *rng, uint64_t seed);
 uint64_t rng_next(struct rng *rng);
 /* Uniform in lo..hi, both included. */
 int64_t rng_range(struct rng *rng, int64_t lo, int64_t hi);
-/* 1 in `percent` of 100 cases. */
+/* True in `percent` of 100 cases. */
 int rng_chance(struct rng *rng, int percent);
 
 struct randtype_opts {
-    int max_depth;              /* constructors one inside the other, 1 to 16 */
+    int max_depth;              /* maximum nesting depth of constructors, 1 to 16 */
     MPI_Aint max_size;          /* packed bytes of the type, at least 64 */
-    MPI_Aint max_span;          /* bytes between the lowest and the highest byte touched */
-    int tidy;                   /* 1: no byte twice, so that the type can be received with count 1 */
+    MPI_Aint max_span;          /* maximum distance between the lowest and the highest byte */
+    int tidy;                   /* 1: no byte occurs twice, so that the type can be received with
+                                 * count 1 */
 };
 
-/* What is generated unless a test needs something else. */
+/* Default options. */
 #define RANDTYPE_OPTS_DEFAULT { 16, 4096, 1 << 20, 0 }
 
-/* Make a type, committed; the caller frees it with randtype_free, which tells predefined types from
- * others.
- *   text  (OUT)  the constructors, for a failure report; to be freed by free(). NULL: not wanted */
+/* Make a type, committed. The caller frees it with randtype_free, which does not free predefined
+ * types.
+ *   text  (OUT)  the constructors, for failure messages; to be freed by free(). NULL: not wanted */
 MPI_Datatype randtype_make(struct rng *rng, const struct randtype_opts *opts, char **text);
 void randtype_free(MPI_Datatype * datatype);
 

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* How the test programs of this folder count and report failures. Knows MPI only. */
+/* Counts and reports failures of the test programs. Uses MPI only. */
 
 #ifndef REPORT_H_INCLUDED
 #define REPORT_H_INCLUDED
@@ -23,7 +23,7 @@ void report_fail(const char *format, ...) __attribute__ ((format(printf, 1, 2)))
             report_fail("%s:%d: not so: %s", __FILE__, __LINE__, #cond_);       \
     } while (0)
 
-/* Make an MPI call that must succeed; a failure is counted with MPI's words. */
+/* Make an MPI call that must succeed; a failure is counted and printed with MPI's text. */
 #define CHECK_MPI(call_)                                                        \
     do {                                                                        \
         int err_ = (call_);                                                     \
@@ -38,13 +38,14 @@ const char *report_mpi_text(int err);
 /* Compare n bytes; the first difference is counted as a failure. Returns 1 if they are equal. */
 int report_compare(const char *what, const void *seen, const void *expected, size_t n);
 
-/* A performance variable of this process, by name; a failure is counted if there is none. */
+/* The value of a performance variable of this process, by name; counts a failure if there is
+ * none. */
 unsigned long long report_variable(const char *name);
 
-/* Give up unless the program ends within so many seconds: SIGALRM. */
+/* Abort the program by SIGALRM unless it ends within that many seconds. */
 void report_time_limit(unsigned seconds);
 
-/* Print the result in the way of MPICH's tests. Returns the exit status. */
+/* Print the result in the form of MPICH's tests. Returns the exit status. */
 int report_done(void);
 
 #endif /* REPORT_H_INCLUDED */

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One end of a message; see side.h. */
+/* See side.h. */
 
 #include "side.h"
 #include "report.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MARGIN 256              /* bytes watched on either side */
+#define MARGIN 256              /* guard bytes on either side */
 
 unsigned char side_byte(unsigned seed, MPI_Aint i)
 {
@@ -48,7 +48,7 @@ void side_free(struct side *s)
     free(s->shadow);
 }
 
-/* Make the shadow's first n bytes of message those of the seed, each XORed with flip. */
+/* Set the shadow's first n bytes of the message to those of the seed, each XORed with flip. */
 static void shadow_put(struct side *s, unsigned seed, MPI_Aint n, int flip)
 {
     unsigned char *stream = malloc(n ? n : 1);

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STRIDE 12
-#define MARGIN 256              /* bytes before and behind either buffer */
+#define MARGIN 256              /* guard bytes around both buffers */
 
 static MPI_Datatype regular_type(int n)
 {
@@ -23,7 +23,8 @@ static MPI_Datatype regular_type(int n)
     return type;
 }
 
-/* Where int i is: in an irregular layout up to 8 bytes further on, in no order, so that some touch. */
+/* Displacement of int i: in an irregular layout up to 8 bytes further, in no order, so that some
+ * touch. */
 size_t strided_place(int i, int is_irregular)
 {
     return (size_t) i * STRIDE + (is_irregular ? 4 * (((unsigned) i * 2654435761u >> 13) % 3) : 0);
@@ -67,7 +68,7 @@ void strided_forget(struct strided *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* What a memory holds where the transfer has nothing to do with it. */
+/* Expected value of a byte outside the transfer. */
 static unsigned char background(const struct strided *s, size_t at, int is_packed)
 {
     return (unsigned char) (at * 29 + at / 249 + s->seed + 128 * is_packed);
@@ -78,7 +79,7 @@ static int datum(const struct strided *s, int i)
     return (int) (0x01020304u * (unsigned) (i + 1) + s->seed);
 }
 
-/* What the two memories hold; the ints on either side only if asked for. */
+/* Expected contents of the two memories; the ints on either side only if requested. */
 static void images_make(const struct strided *s, unsigned char *user, unsigned char *packed,
                         int with_user, int with_packed)
 {

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A transfer whose result is known without an oracle, for tests of what happens around transfers: a
- * vector of ints, each followed by a gap, and the packed ints. Knows MPI only. */
+/* A transfer whose result is known without the oracle, for tests of other aspects than datatypes: a
+ * vector of ints, each followed by a gap, and the packed ints. Uses MPI only. */
 
 #ifndef STRIDED_H_INCLUDED
 #define STRIDED_H_INCLUDED
@@ -17,21 +17,21 @@ struct strided {
     struct mem user, packed;
     int n;                      /* ints */
     int is_irregular;
-    MPI_Datatype type;          /* n ints, 12 bytes from one to the next, or about that */
+    MPI_Datatype type;          /* n ints, about 12 bytes apart */
     MPI_Comm comm;              /* for MPI_Pack; MPI_COMM_SELF unless changed */
-    unsigned seed;              /* of the contents now */
+    unsigned seed;              /* of the current contents */
 };
 
-/* Irregular: a list of displacements in no order, so that the engine needs memory on the GPU for it. */
+/* Irregular: a list of displacements in no order, which the engine uploads to the GPU. */
 void strided_make(struct strided *s, enum mem_kind user, enum mem_kind packed, int n,
                   int is_irregular);
 /* Displacement of an int. */
 size_t strided_place(int i, int is_irregular);
 void strided_free(struct strided *s);
-/* For memory that is gone already: free the datatype only. */
+/* For memory that is already freed: frees the datatype only. */
 void strided_forget(struct strided *s);
 
-/* Put new data on the side a transfer starts from, and something else everywhere else. */
+/* Write new data to the source of a transfer, and other values everywhere else. */
 void strided_fill_user(struct strided *s);
 void strided_fill_packed(struct strided *s);
 
@@ -39,12 +39,12 @@ void strided_fill_packed(struct strided *s);
 int strided_pack(struct strided *s);
 int strided_unpack(struct strided *s);
 
-/* Compare both sides, gaps too, after a transfer; differences are counted as failures. Return 1 if
- * there are none. */
+/* Compare both sides, including gaps, after a transfer; differences are counted as failures. Return
+ * 1 if there are none. */
 int strided_check_packed(struct strided *s);
 int strided_check_unpacked(struct strided *s);
 
-/* All of the above, once in either direction; any failure is counted. Returns 1 if there is none. */
+/* All of the above, once in each direction; failures are counted. Returns 1 if there is none. */
 int strided_both_ways(struct strided *s);
 
 #endif /* STRIDED_H_INCLUDED */

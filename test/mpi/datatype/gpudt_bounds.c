@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A struct with a gap stays one where the bounds of its members make its extent as large as its
- * size: it is packed and unpacked by its type map. */
+/* Tests a struct with a gap whose extent equals its size because of its members' bounds: it is
+ * packed and unpacked by its type map. */
 
 #include "mpi.h"
 #include "mpitest.h"
@@ -16,7 +16,7 @@
 #define FIRST (-82)
 #define SECOND (-30)
 
-/* Where byte i of the packed data is. */
+/* Displacement of byte i of the packed data. */
 static int place(int i)
 {
     return BASE + (i < 16 ? FIRST + i : SECOND + i - 16);

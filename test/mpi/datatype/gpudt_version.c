@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The library a program runs on says that it is this fork: what a bug report and a program that
- * looks for GPU support rely on. */
+/* Tests that the library reports to be this fork, for bug reports and for programs that look for
+ * GPU support. */
 
 #include "mpi.h"
 #include "mpitest.h"

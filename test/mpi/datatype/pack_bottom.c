@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_BOTTOM is a buffer of MPI_Pack and MPI_Unpack where the datatype has addresses. */
+/* Tests that MPI_Pack and MPI_Unpack accept MPI_BOTTOM if the datatype has absolute addresses. */
 
 #include "mpi.h"
 #include "mpitest.h"

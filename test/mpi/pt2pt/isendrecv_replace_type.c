@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Isendrecv_replace of a buffer with gaps, around a ring. */
+/* Tests MPI_Isendrecv_replace of a buffer with gaps, around a ring. */
 
 #include "mpi.h"
 #include "mpitest.h"

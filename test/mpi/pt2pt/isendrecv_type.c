@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A datatype is the program's still after MPI_Isendrecv has used it. */
+/* Tests that a datatype is still valid after MPI_Isendrecv has used it. */
 
 #include "mpi.h"
 #include "mpitest.h"
@@ -33,7 +33,7 @@ int main(int argc, char *argv[])
         }
     }
 
-    /* A handle that has been freed is given to the next type */
+    /* A freed handle is reused for the next type */
     MPI_Type_contiguous(N, MPI_INT, &later);
     if (later == type) {
         fprintf(stderr, "the type has been freed\n");

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* A message of a process to itself that is truncated inside an element: the receive ends, with an
- * error, and the elements before are there. Neither buffer is contiguous. */
+/* Tests a message of a process to itself that is truncated inside an element: the receive completes
+ * with an error, and the elements before are received. Neither buffer is contiguous. */
 
 #include "mpi.h"
 #include "mpitest.h"

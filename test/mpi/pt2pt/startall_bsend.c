@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Startall starts the requests that come after a buffered send, too. */
+/* Tests that MPI_Startall starts the requests after a buffered send. */
 
 #include "mpi.h"
 #include "mpitest.h"

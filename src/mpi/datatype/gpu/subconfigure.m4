@@ -4,8 +4,7 @@ dnl Copyright (C) by the MPICH-Gpudt authors
 dnl     See COPYRIGHT in top-level directory
 dnl
 
-dnl What this fork's own configure found is handed down in these variables; without NVCC the folder
-dnl is built without CUDA.
+dnl This fork's own configure sets these variables. Without NVCC the folder is built without CUDA.
 AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
     AC_ARG_VAR([GPUDT_VERSION],[version of MPICH-Gpudt])
     AC_ARG_VAR([GPUDT_NVCC],[CUDA compiler for the datatype kernels])

@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages of communicators that have been revoked: what comes is thrown away, and a sender that
- * waits for a rendezvous is told. */
+/* Messages of revoked communicators: incoming data is dropped, and the sender of a rendezvous
+ * message is told so. */
 
 #ifndef MPIDI_REVOKED_H_INCLUDED
 #define MPIDI_REVOKED_H_INCLUDED
 
-/* Let a receive have no room. */
+/* Make a receive accept zero bytes. */
 static inline void MPIDI_Request_remove_room(MPIR_Request * rreq)
 {
     rreq->dev.user_buf = NULL;
@@ -17,10 +17,9 @@ static inline void MPIDI_Request_remove_room(MPIR_Request * rreq)
     rreq->dev.datatype = MPI_BYTE;
 }
 
-/* A request for a message that nobody will receive, as its communicator has been revoked, or its
- * sender has cancelled it: one of no room and without a communicator, to be used as if it had been
- * posted. It is freed when all has come.
- * Returns NULL when out of memory. */
+/* Make a request for a message that is not received, as its communicator has been revoked or its
+ * sender has cancelled it: a receive of zero bytes without a communicator, to be used as if it had
+ * been posted. It is freed when all data has arrived. Returns NULL when out of memory. */
 static inline MPIR_Request *MPIDI_CH3U_Receive_nothing(void)
 {
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
@@ -33,9 +32,9 @@ static inline MPIR_Request *MPIDI_CH3U_Receive_nothing(void)
     return rreq;
 }
 
-/* Throw away a message that has come, or begun to, when its communicator is revoked.
+/* Drop an unexpected message whose communicator is revoked.
  *   rreq  (IN)  just taken out of the queue of unexpected messages; freed, or left to the channel
- *               until all has come */
+ *               until all data has arrived */
 void MPIDI_CH3U_Drop_unexpected(MPIR_Request * rreq);
 
 #endif /* MPIDI_REVOKED_H_INCLUDED */

@@ -3,16 +3,16 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The receiver's side of eager messages for a buffer on a GPU: they pass through chunks on their way to it;
- * ch3u_gpudt_msg.c says how. Must not know rendezvous. */
+/* Receives eager messages into a buffer on a GPU, staged through chunks (see ch3u_gpudt_msg.c).
+ * Must not know rendezvous. */
 
 #include "mpidi_gpudt_msg.h"
 
 static void eager_advance(struct MPIDI_Gpudt_msg *msg);
 static int eager_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
 
-/* The same contract as MPIDI_CH3U_Receive_data_found. Where the buffer could not be described, for
- * the reason given, the data is let come and dropped. */
+/* The contract is that of MPIDI_CH3U_Receive_data_found. If describing the buffer has failed
+ * (buffer_errno), the data is received and dropped. */
 static int eager_begin(MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer, int buffer_errno,
                        const void *data, intptr_t * buflen, int *complete)
 {
@@ -35,7 +35,7 @@ static int eager_begin(MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer, int buff
     if (*buflen >= rreq->dev.recv_data_sz && segment->chunk->sz >= rreq->dev.recv_data_sz) {
         *buflen = rreq->dev.recv_data_sz;
         MPIR_Memcpy(segment->mem, data, *buflen);
-        /* The caller completes the request once, the message does so a second time */
+        /* The caller completes the request once, the message a second time */
         MPIDI_CH3U_Request_increment_cc(rreq, &was_incomplete);
         mpi_errno = eager_arrived(NULL, rreq, complete);
         MPIR_Assert(*complete);
@@ -71,7 +71,7 @@ bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t *
     return true;
 }
 
-/* Wait for the segment that was the first to move, and clear it. */
+/* Wait for the segment that started to move first, and release it. */
 static void oldest_wait(struct MPIDI_Gpudt_msg *msg)
 {
     int mpi_errno;
@@ -88,7 +88,8 @@ static void oldest_wait(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_segment_clear(oldest);
 }
 
-/* The chunk that was arriving is full, if there was one: unpack it, and provide for the next. */
+/* The segment that was arriving, if any, is complete: unpack it, and provide the chunk for the
+ * next. */
 static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -109,8 +110,8 @@ static int eager_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rre
     }
 
     if (MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == msg->nsegments) {
-        /* The channel has nowhere to put what comes next, which is all that it can read: only
-         * messages sent in ready mode are long enough */
+        /* The channel reads nothing else until there is memory for this data. Only messages sent in
+         * ready mode are that long */
         oldest_wait(msg);
     }
     segment = MPIDI_Gpudt_segment_find(msg);
@@ -158,7 +159,7 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
     if (mpi_errno) {
         /* Reported below */
     } else if (rreq->status.MPI_ERROR == MPI_SUCCESS && unpack_sz <= MPIDU_gpudt_chunk_max()) {
-        /* Where all had arrived before, the device's reference to the request is gone */
+        /* If all data had arrived before, the device's reference to the request is gone */
         bool was_complete = MPIR_Request_is_complete(rreq);
         if (was_complete)
             MPIR_Request_add_ref(rreq);
@@ -166,7 +167,8 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
         if (mpi_errno && was_complete)
             MPIR_Request_free(rreq);
     } else {
-        /* The call may end with the error that it is too long, so the buffer has to be done, too */
+        /* The receive may already have failed as truncated, and the program may free the buffer
+         * when it completes, so wait for the copy */
         mpi_errno = MPIR_Gpudt_buffer_move(buffer, 0, unpack_sz, rreq->dev.tmpbuf, true, &op);
         if (mpi_errno == MPI_SUCCESS)
             mpi_errno = MPIR_Gpudt_wait(op);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The end of requests and connections that messages with GPU buffers belong to. */
+/* Handles destroyed requests and failed connections of messages with GPU buffers. */
 
 #include "mpidi_gpudt_msg.h"
 

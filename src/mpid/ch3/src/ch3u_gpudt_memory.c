@@ -3,39 +3,37 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The memory that parts of messages are in.
+/* Allocates the chunks of messages from the staging pool.
  *
- * Memory of the pool is for the messages that ask first. Those that find none wait in a queue,
- * and the head of the queue gets what is given back. Sends and receives have queues and shares of
- * the pool of their own. Must not know how messages go. */
+ * Requests are served in order: messages that find no free chunk wait in a queue, and the head of
+ * the queue gets the next one. Each share (sends, receives, ...) has its own queue and limit. Must
+ * not know the protocol. */
 
 #include "mpidi_gpudt_msg.h"
 
-/* Messages go through pageable memory after so many seconds in which their share has neither got
- * nor given back memory of the pool. A GPU or a process that is slow gives its chunks back
- * sooner; one that is outside MPI for longer may be waiting for a message that waits for its
- * chunks. */
+/* A share is starved if it has neither got nor returned memory of the pool for this long; its
+ * messages then use pageable memory. A slow GPU or process returns its chunks sooner. A process
+ * that is outside MPI for longer may itself depend on a message that waits for its chunks. */
 #define STARVED_SECONDS 1.0
 
-/* Messages of a kind, and the memory of the pool that they hold. */
+/* Messages of one class, and the memory of the pool that they hold. */
 struct share {
-    struct MPIDI_Gpudt_msg *waiting;    /* in turn */
-    size_t held;                /* bytes */
-    bool has_moved;             /* got or gave back memory since the last look */
-    bool is_starved;            /* has not for long */
-    MPL_time_t moved;           /* when that was seen, or began to be looked for */
+    struct MPIDI_Gpudt_msg *waiting;    /* queue */
+    size_t held;
+    bool has_moved;             /* got or returned memory since the last check */
+    bool is_starved;            /* see STARVED_SECONDS */
+    MPL_time_t moved;           /* time of that check, or when the queue became nonempty */
 };
 static struct share shares[MPIDI_GPUDT_NSHARES];
-static int first_share = 0;     /* whose turn is first */
+static int first_share = 0;     /* share that is served first */
 
 static int nheld;               /* chunks of the pool in use */
-static int nwaiting;            /* messages, in all queues */
-static struct MPIDI_Gpudt_msg *served;  /* whose turn it is */
+static int nwaiting;            /* messages in all queues */
+static struct MPIDI_Gpudt_msg *served;  /* message that is being served */
 
-/* Bytes of the pool that a share may hold. Receives leave a quarter, because what they grant to
- * other processes may depend on what those grant to this one, and then on its sends having memory
- * to pack into. Short sends depend on nobody's grant, but must leave something to those that move
- * more. */
+/* Bytes of the pool that a share may hold. Receives leave a quarter to sends: the data for a
+ * receive's credits may depend on the peer's own receives, and so on this process's sends having
+ * memory to pack into. Short sends need no credit, but must leave memory to long messages. */
 static size_t share_max(enum MPIDI_Gpudt_share_e share)
 {
     size_t all = MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0) * MPIDU_gpudt_chunk_max();
@@ -50,7 +48,7 @@ static size_t share_max(enum MPIDI_Gpudt_share_e share)
     }
 }
 
-/* Get a chunk from the pool, if the share is not used up; one chunk it may have always. */
+/* Get a chunk from the pool if the share is below its limit. A share may always have one chunk. */
 static bool pool_take(struct MPIDI_Gpudt_segment *segment, size_t sz)
 {
     struct MPIDI_Gpudt_msg *msg = segment->msg;
@@ -141,7 +139,7 @@ void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting)
         return;
     msg->is_waiting = is_waiting;
     if (is_waiting) {
-        /* That nothing moved when nobody waited says nothing */
+        /* The time before the queue became nonempty does not count */
         if (share->waiting == NULL)
             MPL_wtime(&share->moved);
         DL_APPEND_NP(share->waiting, msg, wait_next, wait_prev);
@@ -171,7 +169,7 @@ static void share_serve(struct share *share, MPIDI_Gpudt_run_fn run)
         if (share->waiting == msg)
             break;
     }
-    /* The head may hold something whose end depends on a message behind it */
+    /* The head may hold memory until a message behind it completes */
     if (share->is_starved) {
         DL_FOREACH_SAFE_NP(share->waiting, msg, next, wait_next, wait_prev)
             turn(msg, run);

@@ -3,52 +3,52 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages with a buffer on a GPU, under way: what senders and receivers share.
+/* Progress and state of messages with a GPU buffer, common to senders and receivers.
  *
- * A long message is cut into chunks. The receiver grants chunks of its staging memory, the sender
- * fills them and says so, the receiver unpacks them and grants them again:
+ * A long message is sent in segments, by rendezvous with credits. The receiver gives credits for
+ * chunks of its staging memory; the sender fills a chunk and tells the receiver, which unpacks it
+ * and gives the credit again:
  *
  *     sender                                                       receiver
  *       | -- request to send ------------------------------------------> |  matched with a receive
- *       | <--------------------------------------- grant of n chunks --- |
+ *       | <--------------------------------- clear to send, n credits -- |
  *       | pack into a chunk (GPU)                                        |
- *       | -- data of the chunk ----------------------------------------> |  unpack (GPU)
- *       | <----------------------------------- grant of that chunk --- - |
+ *       | -- data of the segment --------------------------------------> |  unpack (GPU)
+ *       | <------------------------- clear to send, credit for a chunk - |
  *
- * A sender that fails says so in place of data, and ends when the receiver has answered; a receiver
- * that fails lets the rest come and drops it.
+ * A sender that fails says so instead of sending data, and completes when the receiver has
+ * answered. A receiver that fails receives the rest and drops it.
  *
- * Between processes of a node the sender packs straight into the receiver's chunk, which is in
- * memory that they share; otherwise into a chunk of its own, which then goes with the packet. Every
- * chunk travels by itself, so other messages pass between them, and nobody waits for a GPU: what
- * a GPU does is asked for by the progress engine through a hook. Memory for a message does not
- * depend on its length.
+ * Between processes of a node the sender packs directly into the receiver's chunk, which is in
+ * shared memory; otherwise into a chunk of its own, which is then sent after its packet. Packets of
+ * other messages may pass between segments. No call waits for a GPU: the progress engine polls GPU
+ * operations through a hook. The memory needed for a message does not depend on its length.
  *
  * Either buffer, or both, may be on a GPU. A short message is sent eagerly (ch3u_gpudt_short.c),
- * and an eager message for a GPU buffer passes through chunks on its way to it.
+ * and an eager message for a GPU buffer is staged through chunks (ch3u_gpudt_eager.c).
  *
- * The progress engine looks only at messages that a GPU works for and at those whose turn it is to
- * get memory (ch3u_gpudt_memory.c). All others wait for a packet, and cost nothing meanwhile. */
+ * The hook polls only messages with GPU operations in flight, and those at the head of a queue for
+ * memory (ch3u_gpudt_memory.c). All others wait for a packet and are not polled. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidu_yield.h"
 
-/* Messages that a call looks at which does not wait: those that were started first. The call must not
- * take longer the more messages there are. */
+/* Messages polled by a call that does not wait: the oldest ones. The cost of the call must not grow
+ * with the number of messages. */
 #define POLL_SOME 4
 
 /* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
 
 static struct MPIDI_Gpudt_msg *msgs = NULL;     /* all */
-static struct MPIDI_Gpudt_msg *actives = NULL;  /* those that a GPU may have done something for */
+static struct MPIDI_Gpudt_msg *actives = NULL;  /* those with GPU operations in flight */
 static bool is_advancing = false;       /* some message is being advanced */
 static bool has_ended;          /* some request was completed */
 
 static int hook_id;
 static bool has_hook = false;
 
-/* Of ch3u_gpudt_self.c; NULL: no such message yet. */
+/* From ch3u_gpudt_self.c; NULL: no such message so far. */
 static MPIDI_Gpudt_advance_fn others_advance = NULL;
 static void (*others_end) (void) = NULL;
 
@@ -59,7 +59,7 @@ void MPIDI_Gpudt_wake(void)
     if (!MPIDI_Gpudt_is_busy) {
         MPIDI_Gpudt_is_busy = true;
         MPIR_Progress_hook_activate(hook_id);
-        /* Another thread may be asleep in the progress engine */
+        /* Another thread may be blocked in the progress engine */
         MPIDI_CH3_Progress_signal_completion();
     }
 }
@@ -84,8 +84,8 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
     MPL_free(msg);
 }
 
-/* After a change: put a message where it is found when its turn comes, or free it. Those that
- * wait for the other end are in no list but that of all: they cost nothing until a packet comes. */
+/* After a change of state: move a message to the list by which it will be advanced, or free it.
+ * Messages that wait for a packet are only in the list of all. */
 static void msg_settle(struct MPIDI_Gpudt_msg *msg)
 {
     if (msg->req == NULL && MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__WIRE) == 0) {
@@ -128,7 +128,7 @@ static int hook(int *made_progress)
     is_advancing = true;
     has_ended = false;
 
-    /* What is advanced may add messages to the list; it removes none but itself */
+    /* Advancing a message may append to the list; it removes no other message */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
         msg_run(msg);
     are_others_busy = others_advance && others_advance(&has_ended);
@@ -189,7 +189,7 @@ int MPIDI_Gpudt_hook_make(void)
     mpi_errno = MPIR_Progress_hook_register(hook, &hook_id);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     has_hook = true;
-    /* Before the pool of staging memory goes */
+    /* Before the staging pool is freed */
     MPIR_Add_finalize(hook_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
 
   fn_exit:
@@ -223,7 +223,8 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    msg = MPL_calloc(1, sizeof(*msg) + nsegments * (sizeof(msg->segment[0]) + sizeof(msg->credit[0])),
+    msg = MPL_calloc(1, sizeof(*msg) +
+                     nsegments * (sizeof(msg->segment[0]) + sizeof(msg->credit[0])),
                      MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
     for (int i = 0; i < nsegments; i++)
@@ -279,8 +280,8 @@ int MPIDI_Gpudt_msg_segments(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt
     return n;
 }
 
-/* The user's buffer must not be touched any more. Chunks that the channel is writing or reading are
- * kept until it is done with them. */
+/* The user's buffer must not be accessed any more. Chunks that the channel is writing or reading
+ * are kept until it has finished. */
 void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg)
 {
     for (int i = 0; i < msg->nsegments; i++) {

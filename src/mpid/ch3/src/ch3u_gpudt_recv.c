@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The receiver's side of long messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
+/* Receives long messages with a GPU buffer, by rendezvous (see ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -25,8 +25,9 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* A message is cut into at least so many chunks, so that its steps overlap, unless they would be
- * too small to keep the bus busy for longer than a launch takes. */
+/* A message is cut into at least MIN_CHUNKS segments, so that its steps overlap, unless segments
+ * would be shorter than MIN_CHUNK_SZ, which the bus moves in less time than a kernel launch
+ * takes. */
 #define MIN_CHUNKS 4
 #define MIN_CHUNK_SZ (512 * 1024)
 
@@ -86,8 +87,8 @@ static void cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
     pkt->receiver_req_id = rreq->handle;
 }
 
-/* Tell the sender that nothing of the message is wanted, and complete the receive; without a
- * communicator it is one that mpidi_revoked.h describes. */
+/* Tell the sender that no data is wanted, and complete the receive. A receive without a
+ * communicator is one of mpidi_revoked.h. */
 static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -96,8 +97,8 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     cts_init(rreq, &upkt);
     if (rreq->comm == NULL)
         upkt.gpudt_cts.n = MPIDI_GPUDT_CTS__REVOKED;
-    /* With fault tolerance, a sender from host memory is in a list that only other packets take it
-     * off; it waits, as it does in the release */
+    /* With fault tolerance, a sender from host memory is in a list that only MPICH's own packets
+     * remove it from. It waits, as in the release */
     if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
         mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -150,7 +151,8 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     return true;
 }
 
-/* Put the place of a segment's chunk into a grant, if other processes can find it. */
+/* Add a credit for a segment's chunk to a packet, with its position in the pool if the pool is
+ * shared. */
 static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_segment *segment)
 {
     MPIDU_gpudt_pool_name_t name;
@@ -167,10 +169,10 @@ static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_se
     pkt->n++;
 }
 
-/* Grant as many chunks as the message can use and there is memory for.
+/* Send as many credits as the message can use and memory allows.
  *
- * The sender fills every chunk that it is granted: those granted and full would never exceed
- * the message. */
+ * The sender uses every credit, so the credits out and the segments received must not exceed the
+ * message. */
 static void credits_give(struct MPIDI_Gpudt_msg *msg)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -214,7 +216,7 @@ static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
         MPIDI_Gpudt_msg_end(msg);
 }
 
-/* The sender has failed and says so: answer, and let the message end. */
+/* The sender has reported a failure: answer, and end the message. */
 static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -269,7 +271,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     return MPI_SUCCESS;
 }
 
-/* A chunk is in its place. *complete says that the channel is done with it; the request is not. */
+/* A segment has arrived. *complete refers to the channel's reading, not to the request. */
 static int data_arrived(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
 {
     struct MPIDI_Gpudt_msg *msg = rreq->dev.gpudt;

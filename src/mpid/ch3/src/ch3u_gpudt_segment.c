@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Moves parts of messages between the user's buffer and the chunks that they are in. Must not know where
- * chunks come from. */
+/* Moves segments between the user's buffer and their chunks. Must not know where chunks come
+ * from. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_pack_cut.h"
 
-/* Move a part of a buffer in host memory. The CPU moves whole elements of the datatype only. */
+/* Move a segment of a buffer in host memory. The CPU moves whole elements of the datatype only. */
 static int segment_move_host(struct MPIDI_Gpudt_segment *segment, bool is_pack)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -21,8 +21,9 @@ static int segment_move_host(struct MPIDI_Gpudt_segment *segment, bool is_pack)
         mpi_errno = MPIR_Typerep_pack_host(dev->user_buf, dev->user_count, dev->datatype,
                                            segment->off, segment->mem, segment->len, &actual);
     else
-        mpi_errno = MPIR_Typerep_unpack_host(segment->mem, segment->len, dev->user_buf, dev->user_count,
-                                             dev->datatype, segment->off, &actual);
+        mpi_errno = MPIR_Typerep_unpack_host(segment->mem, segment->len, dev->user_buf,
+                                             dev->user_count, dev->datatype, segment->off,
+                                             &actual);
     if (mpi_errno || actual == segment->len)
         return mpi_errno;
 
@@ -44,15 +45,15 @@ void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack)
     if (segment->len == 0)
         return;
     if (segment->msg->buffer)
-        mpi_errno = MPIR_Gpudt_buffer_move(segment->msg->buffer, segment->off, segment->len, segment->mem,
-                                           !is_pack, &segment->op);
+        mpi_errno = MPIR_Gpudt_buffer_move(segment->msg->buffer, segment->off, segment->len,
+                                           segment->mem, !is_pack, &segment->op);
     else
         mpi_errno = segment_move_host(segment, is_pack);
     if (mpi_errno)
         MPIDI_Gpudt_msg_fail(segment->msg, mpi_errno);
 }
 
-/* Whether a segment's bytes are there. */
+/* Whether a segment's operation is complete. */
 static bool segment_is_moved(struct MPIDI_Gpudt_segment *segment)
 {
     int mpi_errno, is_done = true;
@@ -75,7 +76,8 @@ struct MPIDI_Gpudt_segment *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg)
 
     for (int i = 0; i < msg->nsegments; i++) {
         struct MPIDI_Gpudt_segment *segment = &msg->segment[i];
-        if (segment->state == MPIDI_GPUDT_SEGMENT__MOVING && (first == NULL || segment->off < first->off))
+        if (segment->state == MPIDI_GPUDT_SEGMENT__MOVING &&
+            (first == NULL || segment->off < first->off))
             first = segment;
     }
     return first && segment_is_moved(first) ? first : NULL;

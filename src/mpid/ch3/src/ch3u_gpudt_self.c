@@ -3,25 +3,25 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Messages of a process to itself with a buffer on a GPU. The copy is started when send and receive
- * have met, and the progress engine completes both requests when it is through, so that many of them
- * are under way at a time.
+/* Messages of a process to itself with a GPU buffer. The copy starts when send and receive are
+ * matched, and the progress engine completes both requests, so many copies can be in flight.
  *
- * Between two noncontiguous buffers a short message goes through a chunk of pinned memory, as one from
- * another process does: its packing and its unpacking then join the batches of all other messages. */
+ * Between two noncontiguous buffers a short message is staged through a chunk of pinned memory, as
+ * one from another process is: its pack and unpack operations then join the batches of other
+ * messages. */
 
 #include "mpidi_gpudt_msg.h"
 
-/* Bytes up to which the way through pinned memory beats two kernels of its own. */
+/* Bytes up to which staging through pinned memory beats separate kernels. */
 #define BY_CHUNK_MAX (64 * 1024)
 
 struct self_copy {
     struct self_copy *next, *prev;
     MPIR_Request *sreq, *rreq;
-    MPIR_Gpudt_buffer *to;      /* where the chunk is to be unpacked; NULL: it is, or there is none */
+    MPIR_Gpudt_buffer *to;      /* where the chunk is still to be unpacked; NULL: nowhere */
     MPIDU_gpudt_chunk_t *chunk;
     intptr_t sz;
-    MPIR_Gpudt_op *op;          /* under way; NULL: none */
+    MPIR_Gpudt_op *op;          /* in flight; NULL: none */
     int mpi_errno;
 };
 
@@ -35,7 +35,7 @@ static bool is_noncontig(MPI_Datatype datatype)
     return !is_contig;
 }
 
-/* Start to pack into a chunk, if that is the way; copy->chunk is NULL afterwards if it is not. */
+/* Start to pack into a chunk if the message is to be staged; copy->chunk is NULL otherwise. */
 static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount, MPI_Datatype sdt,
                        void *rbuf, MPI_Aint rcount, MPI_Datatype rdt)
 {
@@ -65,7 +65,7 @@ static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount
     goto fn_exit;
 }
 
-/* Go on as far as possible without waiting. Returns whether the copy is through. */
+/* Advance a copy without waiting. Returns whether it is complete. */
 static bool copy_run(struct self_copy *copy)
 {
     int is_done = true;
@@ -94,7 +94,7 @@ static void copy_clear(struct self_copy *copy)
     MPL_free(copy);
 }
 
-/* The receive keeps the error of a truncation, if it has one. */
+/* If the copy succeeded, the receive keeps its truncation error, if it has one. */
 static void errors_set(const struct self_copy *copy)
 {
     if (copy->mpi_errno) {
@@ -103,7 +103,7 @@ static void errors_set(const struct self_copy *copy)
     }
 }
 
-/* Have the requests stay incomplete until copies_advance has completed them once more. */
+/* Keep the requests incomplete until copies_advance completes them. */
 static void copy_list(struct self_copy *copy)
 {
     int was_incomplete;
@@ -132,7 +132,7 @@ static bool copies_advance(bool * has_ended)
     return copies != NULL;
 }
 
-/* Give up those that are left; part of MPI_Finalize. */
+/* Cancel the copies that are left; part of MPI_Finalize. */
 static void copies_end(void)
 {
     struct self_copy *copy, *next;

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The sender's side of messages with a buffer on a GPU; ch3u_gpudt_msg.c says how they go. */
+/* Sends long messages with a GPU buffer, by rendezvous (see ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -40,7 +40,7 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg);
 
 /* ---- starting ---- */
 
-/* Get the request and the message of a send. */
+/* Make the request and the message of a send. */
 static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                      MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
                      bool is_short, MPIR_Gpudt_buffer * buffer, MPIR_Request ** request,
@@ -55,8 +55,8 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     sreq->dev.OnDataAvail = NULL;
     sreq->dev.OnFinal = NULL;
     mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, buffer, is_short ? MPIDI_GPUDT_SHARE__SHORT :
-                                     MPIDI_GPUDT_SHARE__SEND, is_short ? 1 : MPIDI_GPUDT_MAX_SEGMENTS,
-                                     send_advance, msg);
+                                     MPIDI_GPUDT_SHARE__SEND,
+                                     is_short ? 1 : MPIDI_GPUDT_MAX_SEGMENTS, send_advance, msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
 
@@ -70,7 +70,7 @@ static int send_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, int
     goto fn_exit;
 }
 
-/* Whether a send goes without waiting for its receive. */
+/* Whether a message is sent eagerly. */
 static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_VC_t * vc, int type)
 {
     int max;
@@ -130,7 +130,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 
 /* ---- chunks ---- */
 
-/* The first grant of a message says how it goes. */
+/* The first clear to send of a message sets its size and its chunks' size. */
 static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
 {
     MPIR_Request *rts_sreq;
@@ -145,7 +145,7 @@ static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
     msg->nsegments = MPIDI_GPUDT_MAX_SEGMENTS;
 }
 
-/* Note the chunks that were granted; or, where there are none, why. */
+/* Store the credits of a packet, or the reason why it has none. */
 static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
 {
     const MPIDU_gpudt_pool_name_t name = {
@@ -169,7 +169,7 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
 }
 
 int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
-                          intptr_t * buflen, MPIR_Request ** rreqp)
+                        intptr_t * buflen, MPIR_Request ** rreqp)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt->gpudt_cts;
@@ -181,7 +181,7 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     MPIR_Request_get_ptr(pkt->sender_req_id, sreq);
     msg = sreq->dev.gpudt;
     if (msg && msg->is_failure_sent) {
-        /* Until the receiver has heard of it, its grants still come */
+        /* Credits may still arrive until the receiver has seen the failure */
         if (pkt->n == MPIDI_GPUDT_CTS__END) {
             msg->is_peer_gone = true;
             MPIDI_Gpudt_msg_advance(msg);
@@ -189,7 +189,7 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         goto fn_exit;
     }
     if (msg == NULL) {
-        /* A send from host memory that is received into a GPU's */
+        /* A send from host memory to a receive buffer on a GPU */
         mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, NULL, MPIDI_GPUDT_SHARE__SEND,
                                          MPIDI_GPUDT_MAX_SEGMENTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -205,9 +205,10 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     goto fn_exit;
 }
 
-/* Give a segment memory to pack into.
- * Returns false if there is none now; somebody gives some back. */
-static bool segment_place(struct MPIDI_Gpudt_segment *segment, const struct MPIDI_Gpudt_credit *credit)
+/* Give a segment memory to pack into. Returns false if there is none now; the message is advanced
+ * again when there may be. */
+static bool segment_place(struct MPIDI_Gpudt_segment *segment,
+                          const struct MPIDI_Gpudt_credit *credit)
 {
     struct MPIDI_Gpudt_msg *msg = segment->msg;
     bool is_only = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__IDLE) == msg->nsegments;
@@ -223,7 +224,7 @@ static bool segment_place(struct MPIDI_Gpudt_segment *segment, const struct MPID
     return true;
 }
 
-/* Use credits as long as there are any, and memory. */
+/* Pack as many segments as there are credits and memory. */
 static void segments_start(struct MPIDI_Gpudt_msg *msg)
 {
     int used = 0;
@@ -246,7 +247,7 @@ static void segments_start(struct MPIDI_Gpudt_msg *msg)
     memmove(msg->credit, msg->credit + used, msg->ncredits * sizeof(msg->credit[0]));
 }
 
-/* Send what a segment has packed. */
+/* Send a packed segment. */
 static void segment_ship(struct MPIDI_Gpudt_segment *segment)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -274,8 +275,8 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
     }
 }
 
-/* Tell the receiver that no more will come. It answers, and until then the request must stay,
- * because grants that are on their way name it. */
+/* Tell the receiver that no more data follows. The request must stay until the receiver has
+ * answered, because clear to send packets in flight name it. */
 static void failure_send(struct MPIDI_Gpudt_msg *msg)
 {
     MPIDI_CH3_Pkt_t upkt;
@@ -289,7 +290,7 @@ static void failure_send(struct MPIDI_Gpudt_msg *msg)
         msg->is_peer_gone = true;
 }
 
-/* Send what is packed, or give it up after a failure. */
+/* Send the packed segments, or drop them after a failure. */
 static void moved_ship(struct MPIDI_Gpudt_msg *msg)
 {
     struct MPIDI_Gpudt_segment *segment;
@@ -310,7 +311,7 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
     moved_ship(msg);
     if (msg->mpi_errno == MPI_SUCCESS) {
         segments_start(msg);
-        /* What the CPU has packed, or a GPU at once */
+        /* Segments packed by the CPU, or already complete on the GPU */
         moved_ship(msg);
     }
 

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Short messages from GPU buffers: they are sent without waiting for the receive, as short
- * messages of host memory are, and without waiting for the GPU.
+/* Short messages from GPU buffers: they are sent eagerly, as short messages from host memory are,
+ * and the send does not wait for the GPU.
  *
  *     sender                                                       receiver
  *       | start to pack (GPU)
@@ -12,22 +12,22 @@
  *       | ... packed
  *       | -- data -----------------------------------------------------> |  as of any eager message
  *
- * The envelope goes out at once, so messages are matched in the order in which they were sent.
- * With the data the message becomes an ordinary eager one: if it is not matched by then, its data
- * is kept in ordinary memory. So a sender never depends on the receives of earlier messages.
+ * The envelope is sent at once, so messages are matched in the order in which they were sent. When
+ * the data arrives the message becomes an ordinary eager one: if it is not matched by then, its
+ * data is kept in pageable memory. So a sender never depends on the receives of earlier messages.
  *
- * Between the two the receiver finds the message by its connection and the sender's request, which
- * exists until its data is out. */
+ * Until then the receiver identifies the message by its connection and the sender's request, which
+ * exists until its data is sent. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_revoked.h"
 
-/* A message whose envelope has come, and whose data has not. */
+/* A message whose envelope has arrived and whose data has not. */
 struct inbound {
     struct inbound *next;       /* in its bucket */
     const MPIDI_VC_t *vc;
     MPI_Request sender_req_id;
-    MPIR_Request *rreq;         /* NULL: nobody wants it any more */
+    MPIR_Request *rreq;         /* NULL: cancelled or freed */
     intptr_t data_sz;
     bool is_matched;
 };
@@ -35,21 +35,21 @@ struct inbound {
 #define NBUCKETS 1024           /* a power of 2 */
 static struct inbound *buckets[NBUCKETS];
 
-static int nsending = 0;        /* short sends whose data is not out */
+static int nsending = 0;        /* short sends whose data is not sent */
 static bool has_finalizers = false;
 
 static void short_advance(struct MPIDI_Gpudt_msg *msg);
 
 /* ---- finalization ---- */
 
-/* Send what is being packed, before the connections are closed. */
+/* Send the data that is being packed, before the connections are closed. */
 static int flush(void *unused ATTRIBUTE((unused)))
 {
     while (nsending > 0 && MPID_Progress_test(NULL) == MPI_SUCCESS);
     return 0;
 }
 
-/* What was never received. */
+/* Free the messages that were never received. */
 static int inbound_end(void *unused ATTRIBUTE((unused)))
 {
     for (int i = 0; i < NBUCKETS; i++) {
@@ -83,7 +83,7 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     MPIDI_Request_set_msg_type(msg->req, MPIDI_REQUEST_EAGER_MSG);
     msg->advance = short_advance;
     msg->total = data_sz;
-    /* The GPU begins first; nothing is sent if it cannot */
+    /* Pack first: nothing is sent if that fails */
     MPIDI_Gpudt_msg_advance(msg);
     mpi_errno = msg->mpi_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -93,7 +93,8 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     nsending++;
     if (msg->segment[0].op == NULL)
         MPIDI_Gpudt_msg_advance(msg);
-    /* A program that starts many messages before it waits keeps the other end busy meanwhile */
+    /* Advance older messages too, so that a program that starts many before it waits keeps the peer
+     * busy */
     MPIDI_Gpudt_poll_some();
 
   fn_exit:
@@ -102,7 +103,7 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     goto fn_exit;
 }
 
-/* Send the data, or say that there is none. */
+/* Send the data, or a failure if there is none. */
 static void data_send(struct MPIDI_Gpudt_msg *msg)
 {
     struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
@@ -147,8 +148,9 @@ static void short_advance(struct MPIDI_Gpudt_msg *msg)
     if (!msg->is_cleared)
         return;
 
-    /* Once: afterwards the segment is with the channel, or idle */
-    if (msg->done == 0 && (segment->state == MPIDI_GPUDT_SEGMENT__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
+    /* Only once: afterwards the segment is owned by the channel, or idle */
+    if (msg->done == 0 &&
+        (segment->state == MPIDI_GPUDT_SEGMENT__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
         msg->done = msg->total;
         data_send(msg);
     }
@@ -165,7 +167,7 @@ static struct inbound **bucket(const MPIDI_VC_t * vc, MPI_Request sender_req_id)
     return &buckets[((unsigned) sender_req_id ^ (unsigned) ((uintptr_t) vc >> 6)) & (NBUCKETS - 1)];
 }
 
-/* The pointer to a message, which is NULL if there is none. */
+/* The link to a message in its bucket; the link is NULL if there is no such message. */
 static struct inbound **inbound_find(const MPIDI_VC_t * vc, MPI_Request sender_req_id)
 {
     struct inbound **at = bucket(vc, sender_req_id);
@@ -226,8 +228,8 @@ void MPIDI_Gpudt_short_unwanted(const MPIR_Request * rreq)
         in->rreq = NULL;
 }
 
-/* End a message whose data will not come, with an error. If it is not matched, the error is found
- * by the receive that will match it. */
+/* Complete, with an error, a message whose data will not arrive. If it is not matched, the receive
+ * that will match it gets the error. */
 static int inbound_fail(struct inbound *in, int err)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -245,7 +247,7 @@ static int inbound_fail(struct inbound *in, int err)
     return mpi_errno;
 }
 
-/* What any eager message does when it arrives. */
+/* Process the data as that of any eager message. */
 static int data_receive(MPIR_Request * rreq, bool is_matched, void *data, intptr_t * buflen,
                         MPIR_Request ** rreqp)
 {
@@ -299,7 +301,7 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
 
     rreq = in->rreq;
     if (rreq == NULL) {
-        /* Its sender has cancelled it */
+        /* The sender has cancelled it */
         rreq = MPIDI_CH3U_Receive_nothing();
         MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
         rreq->dev.recv_data_sz = in->data_sz;

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Sends packets and chunks of messages, and matches their envelopes with receives. Must not know when. */
+/* Sends packets and segments, and matches envelopes with receives. Must not know the protocol. */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -11,7 +11,7 @@ bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc)
 {
     MPIDI_VC_t *own;
 
-    /* Node numbers mean something within one group of processes only */
+    /* Node numbers are comparable within one process group only */
     if (!MPIR_CVAR_GPUDT_SHARE || vc->pg != MPIDI_Process.my_pg || vc->node_id < 0)
         return false;
     MPIDI_PG_Get_vc(MPIDI_Process.my_pg, MPIDI_Process.my_pg_rank, &own);
@@ -34,7 +34,7 @@ int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz)
     return mpi_errno;
 }
 
-/* The channel is done with a segment; called when the segment's own request is complete. */
+/* The channel has finished with a segment; called when the segment's own request is complete. */
 static int segment_wired(MPIR_Request * req)
 {
     struct MPIDI_Gpudt_segment *segment = req->dev.user_buf;
@@ -71,7 +71,7 @@ void MPIDI_Gpudt_segment_send(struct MPIDI_Gpudt_segment *segment, void *pkt, si
     mpi_errno = MPIDI_CH3_iSendv(msg->vc, req, iov, 2);
     MPID_THREAD_CS_EXIT(POBJ, msg->vc->pobj_mutex);
     if (mpi_errno) {
-        /* The request may be complete or not; if not, nobody will complete it */
+        /* If the request is not complete yet, it never will be */
         if (segment->state == MPIDI_GPUDT_SEGMENT__WIRE) {
             req->dev.request_completed_cb = NULL;
             MPIR_Request_free(req);
@@ -127,7 +127,7 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
     rreq->dev.gpudt_vc = vc;
     if (!found) {
-        /* Somebody may be waiting in a probe */
+        /* Another thread may be blocked in a probe */
         rreq->dev.OnDataAvail = NULL;
         MPIDI_CH3_Progress_signal_completion();
     }

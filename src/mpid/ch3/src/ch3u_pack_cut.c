@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Handles messages that end inside an element of a datatype. */
+/* Packs and unpacks messages that end inside an element of a datatype. */
 
 #include "mpidimpl.h"
 #include "mpidi_pack_cut.h"

@@ -3,12 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Handles messages of communicators that have been revoked. */
+/* Drops messages of revoked communicators. */
 
 #include "mpidimpl.h"
 #include "mpidi_revoked.h"
 
-/* Where a rendezvous message comes from. Returns NULL if that is not known. */
+/* The connection of a rendezvous message, or NULL if it is not known. */
 static MPIDI_VC_t *rndv_vc(const MPIR_Request * rreq)
 {
     MPIDI_VC_t *vc = rreq->dev.gpudt_vc;
@@ -29,7 +29,7 @@ void MPIDI_CH3U_Drop_unexpected(MPIR_Request * rreq)
 
     MPIDI_Request_remove_room(rreq);
     if (vc) {
-        /* A sender that cannot be told is gone */
+        /* A sender that cannot be told has failed */
         int mpi_errno ATTRIBUTE((unused));
         MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
     } else if (type != MPIDI_REQUEST_EAGER_MSG) {

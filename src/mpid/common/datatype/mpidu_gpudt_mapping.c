@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* See mpidu_gpudt_mapping.h. Must not know messages. */
+/* Maps and registers staging pools; see mpidu_gpudt_mapping.h. Must not know messages. */
 
 #include "mpidu_gpudt_mapping.h"
 
@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #define FILE_NAME "mpich-gpudt"
-/* What the system calls a descriptor of such a file */
+/* what /proc shows for a descriptor of such a file */
 #define FILE_LINK "/memfd:" FILE_NAME " (deleted)"
 
-/* Uses of pieces between two looks whether the contexts that registered them are there: one that ends
- * while the messages are another GPU's is not noticed otherwise */
+/* Check every so many uses of pieces whether the contexts that registered them still exist.
+ * Otherwise the end of a context is not noticed while messages use another GPU. */
 #define LOOK_EVERY 128
 static unsigned nuses;
 
@@ -97,7 +97,7 @@ static int piece_version(const struct MPIDU_gpudt_mapping *map, int i)
     return MPL_atomic_acquire_load_int(&head_of(map)->version[i]);
 }
 
-/* Tell which GPUs this process uses, and learn which of them others use. */
+/* Publish the GPUs that this process uses, and learn which of them other processes use. */
 static void own_compare(struct MPIDU_gpudt_mapping *map, const uint64_t * names, int n)
 {
     struct MPIDU_gpudt_pool_head *head = head_of(map);
@@ -158,13 +158,13 @@ void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const vo
         return;
 
     if (piece->is_registered) {
-        /* A context has ended since then, but maybe another one; or the memory is another */
+        /* Some context has ended, maybe not the one that registered; or the piece has new memory */
         if (piece->version != version || !MPIR_Gpudt_host_is_registered(piece->mem, piece->sz)) {
             MPIR_Gpudt_host_unregister(piece->mem, piece->sz);
             piece->is_registered = false;
         }
     }
-    /* Tried once in each epoch: a failure costs speed only */
+    /* Tried once per epoch: a failure only costs speed */
     if (!piece->is_registered)
         piece->is_registered = MPIR_Gpudt_host_register(gpu_addr, piece->mem, piece->sz,
                                                         map->is_own);
@@ -174,7 +174,7 @@ void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const vo
 
 /* ---- this process's pool ---- */
 
-/* A process in another container may take some other file for this one, but not with this. */
+/* By the token a process detects a file that is not the pool, e.g. that of another container. */
 static uint64_t token_make(const void *mem)
 {
     uint64_t token;
@@ -184,7 +184,7 @@ static uint64_t token_make(const void *mem)
     return token;
 }
 
-/* Have the system give memory to part of a file. */
+/* Allocate the memory of a range of the file. */
 static bool file_fill(int fd, off_t off, size_t sz)
 {
     int err;
@@ -195,7 +195,7 @@ static bool file_fill(int fd, off_t off, size_t sz)
     return err == 0;
 }
 
-/* Bytes of a pool: all of it is address space only until it is used. */
+/* Bytes of a pool. All of it is address space only, until it is used. */
 static size_t pool_sz(const struct MPIDU_gpudt_mapping *map)
 {
     size_t sz = sizeof(struct MPIDU_gpudt_pool_head);
@@ -205,7 +205,7 @@ static size_t pool_sz(const struct MPIDU_gpudt_mapping *map)
     return sz;
 }
 
-/* Returns NULL if there is no memory for the first part. */
+/* Returns NULL if there is no memory for the head. */
 static char *file_map(int fd, size_t sz)
 {
     void *mem;
@@ -255,7 +255,7 @@ bool MPIDU_Gpudt_piece_ready(struct MPIDU_gpudt_mapping *map, int i, const void 
     if (gpu_addr)
         MPIDU_Gpudt_piece_register(map, i, gpu_addr);
     if (unlikely(!piece->is_filled)) {
-        /* What is registered is there. Else a write would end the process where there is no memory */
+        /* Registering allocates the memory. Without memory, a write would kill the process */
         piece->is_filled = piece->is_registered || map->name.fd < 0 ||
             file_fill(map->name.fd, piece->mem - map->mem, piece->sz);
     }
@@ -281,9 +281,9 @@ bool MPIDU_Gpudt_piece_renew(struct MPIDU_gpudt_mapping *map, int i)
 
 /* ---- pools of other processes ---- */
 
-/* Open what a name stands for, if it is a pool of a process of this user.
+/* Open the file of a name, if it is a pool of a process of this user.
  *   sz  (OUT)  its size
- * Returns the descriptor; -1: it is not, or cannot be seen from here. */
+ * Returns the descriptor; -1: it is no such pool, or cannot be opened from here. */
 static int pool_open(const MPIDU_gpudt_pool_name_t * name, size_t *sz)
 {
     char path[64], link[64];
@@ -292,8 +292,8 @@ static int pool_open(const MPIDU_gpudt_pool_name_t * name, size_t *sz)
     ssize_t n;
     int fd = -1, found;
 
-    /* Nothing is done with the file before it is known to be a pool: opening a device, for
-     * example, may do something */
+    /* O_PATH first: to open some files, devices for example, has side effects, so the file is
+     * opened only once it is known to be a pool */
     MPL_snprintf(path, sizeof(path), "/proc/%d/fd/%d", name->pid, name->fd);
     found = open(path, O_PATH | O_CLOEXEC);
     if (found < 0)
@@ -319,7 +319,7 @@ static int pool_open(const MPIDU_gpudt_pool_name_t * name, size_t *sz)
     return fd;
 }
 
-/* Whether the regions that a pool says it has can be. */
+/* Whether the regions in the head of a pool are plausible. */
 static bool regions_are_sane(const struct MPIDU_gpudt_mapping *map)
 {
     uint64_t n = 0;

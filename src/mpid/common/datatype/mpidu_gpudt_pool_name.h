@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The name of a pool, which processes tell each other. Knows nothing else. */
+/* The name of a pool, which processes exchange. */
 
 #ifndef MPIDU_GPUDT_POOL_NAME_H_INCLUDED
 #define MPIDU_GPUDT_POOL_NAME_H_INCLUDED
@@ -12,9 +12,9 @@
 
 /* Where other processes of the node find the pool. */
 typedef struct MPIDU_gpudt_pool_name {
-    uint64_t token;             /* random number that is in the file too */
-    int pid;                    /* process that has it */
-    int fd;                     /* open file of that process; -1: not shared */
+    uint64_t token;             /* random number that is also in the file */
+    int pid;                    /* process that owns it */
+    int fd;                     /* descriptor of the file in that process; -1: not shared */
 } MPIDU_gpudt_pool_name_t;
 
 #endif /* MPIDU_GPUDT_POOL_NAME_H_INCLUDED */

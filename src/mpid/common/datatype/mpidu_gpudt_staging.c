@@ -3,19 +3,19 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The pool of host memory through which messages to and from GPU buffers pass, and the pools of
- * other processes of the node. Must not know messages.
+/* The staging pool: host memory that messages with GPU buffers are staged through, and access to
+ * the pools of other processes of the node. Must not know messages.
  *
  * A pool is one file in memory, so that other processes can map it:
  *
  *     | head | small ... small | middle ... middle | large | large | ... |
  *            |<-- pieces  of --|-- many  chunks -->|<- a chunk each ---->|
  *
- * It costs nothing but addresses until it is used. A piece gets memory when no other one has a free
- * chunk of its kind, and is registered, which is what lets a GPU's kernels access it, when the first
- * message of a GPU uses it, and again when the context that registered it has ended. Where that fails
- * it serves as ordinary memory, and the engine takes a longer route. Callers hold the lock of the
- * progress engine. */
+ * It is address space only, until it is used. A piece gets memory when no other piece has a free
+ * chunk of its kind. It is registered, so that kernels can access it, when the first message of a
+ * GPU uses it, and again when the context that registered it has ended. If that fails it serves as
+ * pageable memory, and the engine takes a slower route. Callers hold the lock of the progress
+ * engine. */
 
 #include "mpidu_gpudt_mapping.h"
 #include "mpidu_gpudt_staging.h"
@@ -54,35 +54,35 @@ cvars:
 #define SMALL_MAX 1024          /* chunks */
 #define SMALL_PER_LARGE 64
 #define SMALL_PIECE_SZ (1024 * 1024)
-#define MIDDLE_SZ (512 * 1024)  /* for messages that are cut into few chunks */
+#define MIDDLE_SZ (512 * 1024)  /* for messages of a few segments */
 #define MIDDLE_MAX 32
 #define MIDDLE_PER_LARGE 2
 #define MIDDLE_PIECE_SZ (2 * 1024 * 1024)
 #define LARGE_MAX 4096
 
-/* To register a large chunk takes as long as to send it several times: while there are others in use,
- * so much of the time goes into more of them, at most. */
+/* Registering a large chunk takes as long as sending it several times. While chunks of the kind are
+ * in use, at most this share of the time is spent on registering more of them. */
 #define GROWTH_SHARE 0.5
 
 enum chunk_kind {
     CHUNK__SMALL,
     CHUNK__MIDDLE,
     CHUNK__LARGE,
-    CHUNK__HEAP,                /* the chunk and its memory are one allocation */
+    CHUNK__HEAP,                /* chunk and memory are one pageable allocation */
     NKINDS = CHUNK__HEAP        /* in the pool, each in a region of its own */
 };
 
-/* Chunks of one kind. */
+/* Chunks of one size. */
 struct kind {
     size_t sz;                  /* bytes of a chunk */
     int per_piece;              /* chunks of a piece */
     int npieces;
     int first_piece;            /* its number in the pool */
-    MPIDU_gpudt_chunk_t *chunks;        /* all of them, piece by piece */
-    int opened;                 /* pieces whose chunks were given out or are free */
+    MPIDU_gpudt_chunk_t *chunks;        /* all of them, in the order of pieces */
+    int opened;                 /* pieces whose chunks are in use or free */
     MPIDU_gpudt_chunk_t *free;
     int nfree;
-    int ntainted;               /* not given out any more, for now */
+    int ntainted;               /* withheld until their memory is replaced */
 };
 
 static struct {
@@ -90,12 +90,12 @@ static struct {
     struct MPIDU_gpudt_mapping own;     /* own.mem == NULL: there is no memory for a pool */
     struct kind kind[NKINDS];
     struct piece_use {
-        int nbusy;              /* chunks that are given out */
-        int ntainted;           /* chunks that wait for new memory */
+        int nbusy;              /* chunks in use */
+        int ntainted;           /* chunks whose memory is to be replaced */
     } *uses;                    /* of each piece */
     MPIDU_gpudt_chunk_t *chunks;        /* all of them */
     MPL_time_t grown;           /* when memory was last registered for more chunks */
-    double pause;               /* seconds from then on without more of it */
+    double pause;               /* seconds after that before more may be registered */
 } pool;
 
 static void pool_make(void);
@@ -132,8 +132,8 @@ static void chunk_push(struct kind *kind, MPIDU_gpudt_chunk_t * chunk)
     kind->nfree++;
 }
 
-/* Whether it is time for another piece. Somebody who is refused has a turn when a chunk is given
- * back, so there must be one in use. */
+/* Whether another piece may be registered now. A message that is refused is served when a chunk is
+ * returned, so some chunk must be in use. */
 static bool may_grow(const struct kind *kind)
 {
     MPL_time_t now;
@@ -146,7 +146,7 @@ static bool may_grow(const struct kind *kind)
     return since >= pool.pause;
 }
 
-/* Have the chunks of another piece. */
+/* Register another piece and add its chunks to the free ones. */
 static bool kind_grow(struct kind *kind, const void *gpu_addr)
 {
     MPIDU_gpudt_chunk_t *chunk = &kind->chunks[kind->opened * kind->per_piece];
@@ -162,13 +162,13 @@ static bool kind_grow(struct kind *kind, const void *gpu_addr)
     if (!is_ready)
         return false;
     kind->opened++;
-    /* The first one of the piece is to be used first */
+    /* The first chunk of the piece is to be used first */
     for (int i = kind->per_piece - 1; i >= 0; i--)
         chunk_push(kind, &chunk[i]);
     return true;
 }
 
-/* Take a chunk out of the pool; NULL: none now. */
+/* Take a chunk from the pool; NULL: none now. */
 static MPIDU_gpudt_chunk_t *pool_get(size_t sz, const void *gpu_addr, bool must)
 {
     for (int k = 0; k < NKINDS; k++) {
@@ -205,11 +205,12 @@ void MPIDU_gpudt_chunk_get(size_t sz, const void *gpu_addr, bool may_heap,
 
 void MPIDU_gpudt_chunk_taint(MPIDU_gpudt_chunk_t * chunk)
 {
-    /* Only what others can map can be written to by them */
+    /* Other processes can write only to what they can map */
     chunk->is_tainted = chunk->kind != CHUNK__HEAP && pool.own.name.fd >= 0;
 }
 
-/* Nobody uses a piece, some of whose memory may still be written to: have other memory for it. */
+/* A piece is no longer in use, and some of its memory may still be written to: replace the
+ * memory. */
 static void piece_renew(struct kind *kind, int i)
 {
     MPIDU_gpudt_chunk_t *chunk = &kind->chunks[(i - kind->first_piece) * kind->per_piece];
@@ -260,7 +261,7 @@ bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_poo
 
 /* ---- the pool ---- */
 
-/* Choose how many chunks there may be, and of what size. */
+/* Choose number and size of the chunks of a kind. */
 static void kind_choose(int k, size_t sz, int count, size_t piece_sz)
 {
     struct kind *kind = &pool.kind[k];
@@ -270,7 +271,7 @@ static void kind_choose(int k, size_t sz, int count, size_t piece_sz)
     kind->npieces = (count + kind->per_piece - 1) / kind->per_piece;
 }
 
-/* Give the kinds their places. Returns the number of chunks. */
+/* Assign regions to the kinds. Returns the number of chunks. */
 static int kinds_place(void)
 {
     size_t at = MPL_ROUND_UP_ALIGN(sizeof(struct MPIDU_gpudt_pool_head),
@@ -316,7 +317,7 @@ static void pool_make(void)
     memset(&pool, 0, sizeof(pool));
     pool.is_made = true;
     pool.own.name.fd = -1;
-    /* After the messages that hold chunks, before the engine */
+    /* After the messages that hold chunks are freed, before the engine is */
     MPIR_Add_finalize(pool_free, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 2);
     if (n == 0)
         return;

@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Decides how to give up the processor.
+/* Decides how a process that polls yields its processor.
  *
- * sched_yield lets those run that wait in the caller's own scheduling group, on its own processor.
- * Linux puts each session into a group of its own (autogroup), and the process manager makes each
- * process a session: between processes of a job sched_yield then does nothing, and where processes
- * outnumber processors every message waits for time slices to end. A sleep does let others run, and
- * costs tens of microseconds: too much where each process has a processor to itself. */
+ * sched_yield runs only processes of the caller's scheduling group, on the same processor. Linux
+ * puts each session into a group of its own (autogroup), and the process manager makes each process
+ * a session. So between processes of a job sched_yield has no effect, and on an oversubscribed node
+ * every message waits until a time slice ends. A sleep does let other processes run, but costs tens
+ * of microseconds: too much where each process has a processor of its own. */
 
 #include "mpidimpl.h"
 #include "mpidu_yield.h"
@@ -49,13 +49,13 @@ void MPIDU_yield_polling(void)
 
 #else
 
-/* A turn of the progress engine's loop takes about a microsecond, a sleep some tens of them: few
- * enough turns that a process whose turn it is not soon gives way */
+/* An iteration of the progress engine's loop takes about a microsecond, a sleep some tens of them.
+ * Few enough iterations that a process that has nothing to do soon yields. */
 #define POLLS_BEFORE_SLEEP 50
 
 static bool sleep_wanted(void)
 {
-    static int processors = 0;  /* two threads that race here find the same */
+    static int processors = 0;  /* threads that race here find the same value */
 
     if (MPIR_CVAR_YIELD_SLEEP >= 0)
         return MPIR_CVAR_YIELD_SLEEP > 0;
@@ -67,7 +67,7 @@ static bool sleep_wanted(void)
 void MPIDU_yield(void)
 {
     if (sleep_wanted()) {
-        /* the shortest there is: the kernel rounds it up to the timer's slack */
+        /* the shortest sleep: the kernel rounds it up to the timer slack */
         const struct timespec moment = { 0, 1 };
         nanosleep(&moment, NULL);
     } else {
@@ -81,7 +81,8 @@ void MPIDU_yield_polling(void)
     int enough = sleep_wanted() ? MPL_MIN(MPIR_CVAR_POLLS_BEFORE_YIELD, POLLS_BEFORE_SLEEP) :
         MPIR_CVAR_POLLS_BEFORE_YIELD;
 
-    /* With threads the loop lets the others have its lock, and must not sleep while it has it */
+    /* With threads the loop releases its lock to other threads, and must not sleep while it holds
+     * it */
     if (enough == 0 || MPIR_IS_THREADED)
         return;
     if (++n_polls >= enough) {
