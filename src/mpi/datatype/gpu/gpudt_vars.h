@@ -16,9 +16,9 @@
     F(local_copies, "Copies from datatype to datatype in which GPU memory took part")           \
     F(bytes, "Bytes moved by these operations")                                                 \
     F(launches, "Kernels launched")                                                             \
-    F(flags, "Kernels that say themselves when they are done")                                  \
+    F(flags, "Kernels that report their completion in pinned memory")                           \
     F(batches, "Kernels launched for several operations together")                              \
-    F(batched, "Operations that these were for")                                                \
+    F(batched, "Operations launched by these kernels")                                          \
     F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
     F(staged, "Operations that passed through a work area in chunks")                           \
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
@@ -28,9 +28,9 @@
     F(fallbacks_pinned, "Parts of pools for messages that could not be pinned")                 \
     F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
-    F(heap_chunks, "Pieces of messages that went through pageable memory")                      \
+    F(heap_chunks, "Segments of messages that went through pageable memory")                    \
     F(memops_waits, "Waits for the default stream, for memory seen for the first time or unmarked") \
-    F(memops_unfinished, "Those of them after which it was busy still")
+    F(memops_unfinished, "Those of these waits after which the stream was still busy")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \
     F(pinned_bytes, "Bytes of pinned work areas")                                               \

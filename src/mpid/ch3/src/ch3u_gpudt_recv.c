@@ -19,8 +19,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Pieces of one message with a GPU buffer that are under way at a time, 1 to 8, so that
-        packing, sending and unpacking overlap. The receiver's value counts.
+        Segments of one message with a GPU buffer that are in flight at a time, 1 to 8, so that
+        packing, sending and unpacking overlap. The value of the receiver is used.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

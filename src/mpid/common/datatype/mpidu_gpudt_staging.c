@@ -32,8 +32,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of a message with a GPU buffer that are packed, sent and unpacked in one piece, at
-        most. Rounded up to a multiple of 16384.
+        Bytes of a segment of a message with a GPU buffer, which is packed, sent and unpacked as
+        one, at most. Rounded up to a multiple of 16384.
 
     - name        : MPIR_CVAR_GPUDT_MSG_CHUNKS
       category    : GPUDT
@@ -43,7 +43,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Pieces of MPIR_CVAR_GPUDT_MSG_CHUNK bytes that a process may have pinned host memory for,
+        Chunks of MPIR_CVAR_GPUDT_MSG_CHUNK bytes that a process may have pinned host memory for,
         besides up to 32 MiB for smaller ones. Memory is pinned when it is needed. 0: no pinned
         memory, messages go through pageable memory.
 

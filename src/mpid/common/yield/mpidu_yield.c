@@ -29,7 +29,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Whether a process that waits for another one of its node sleeps when it gives up
+        Whether a process that waits for another process of its node sleeps when it yields
         the processor (1) or only calls the yield function that MPICH was configured
         with (0). -1, the default, sleeps if the node runs more processes of the job
         than it has processors. See also MPIR_CVAR_POLLS_BEFORE_YIELD.

@@ -22,8 +22,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Have short kernels say in pinned memory that they have done their work, which the CPU sees
-        sooner than it hears from the driver that they have ended.
+        Have short kernels report their completion by a flag in pinned memory, which the CPU sees
+        sooner than the driver reports the end of the kernel.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
