@@ -147,7 +147,7 @@ static int64_t check_once(const struct variant *v, const struct layout *l, const
                (long long) user_shift, (long long) packed_shift, host ? " on host" : "",
                plan.strategy == MPII_GPUDT_STRATEGY__COPY1D ? "none" :
                MPII_Gpudt_plan_kernel_name(plan.kernel), plan.grid,
-               (long long) plan.args.span.ntiles, plan.args.span.tile, plan.args.span.lead);
+               (long long) plan.args.span.ntiles, plan.args.span.tile, plan.args.span.skip);
     return wrong;
 }
 

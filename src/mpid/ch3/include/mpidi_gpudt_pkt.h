@@ -26,7 +26,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_cts {
                                  * only */
     int64_t chunk_sz;           /* bytes of each chunk but the last; first packet only */
     int pool_fd;
-    int16_t unit[MPIDI_GPUDT_MAX_SEGMENTS];     /* position in the pool, in units; -1: the data is
+    int16_t grain[MPIDI_GPUDT_MAX_SEGMENTS];    /* position in the pool, in grains; -1: the data is
                                                  * to follow its packet */
     int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS];   /* the receiver's number of the segment */
     int8_t n;                   /* number of credits, or a MPIDI_GPUDT_CTS__ value */

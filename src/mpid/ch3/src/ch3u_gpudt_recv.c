@@ -73,7 +73,7 @@ static int64_t chunk_sz_choose(int64_t total)
     int64_t max = MPIDU_gpudt_chunk_max(), sz;
 
     sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
-    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_UNIT), max);
+    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), max);
     return MPL_MIN(sz, total);
 }
 
@@ -156,12 +156,12 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
 static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_segment *segment)
 {
     MPIDU_gpudt_pool_name_t name;
-    int unit;
+    int grain;
 
     pkt->segment[pkt->n] = segment - segment->msg->segment;
-    pkt->unit[pkt->n] = -1;
-    if (MPIDU_gpudt_chunk_export(segment->chunk, &name, &unit) && unit <= INT16_MAX) {
-        pkt->unit[pkt->n] = unit;
+    pkt->grain[pkt->n] = -1;
+    if (MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain) && grain <= INT16_MAX) {
+        pkt->grain[pkt->n] = grain;
         pkt->pool_token = name.token;
         pkt->pool_pid = name.pid;
         pkt->pool_fd = name.fd;

@@ -162,8 +162,8 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
         struct MPIDI_Gpudt_credit *credit = &msg->credit[msg->ncredits++];
         credit->segment = pkt->segment[i];
         credit->mem = NULL;
-        if (pkt->unit[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
-            credit->mem = MPIDU_gpudt_pool_import(&name, pkt->unit[i], msg->chunk_sz,
+        if (pkt->grain[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
+            credit->mem = MPIDU_gpudt_pool_import(&name, pkt->grain[i], msg->chunk_sz,
                                                   msg->gpu_addr);
     }
 }

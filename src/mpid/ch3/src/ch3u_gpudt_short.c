@@ -110,14 +110,14 @@ static void data_send(struct MPIDI_Gpudt_msg *msg)
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_eager_data_t *pkt = &upkt.gpudt_eager_data;
     MPIDU_gpudt_pool_name_t name;
-    int unit;
+    int grain;
 
     memset(&upkt, 0, sizeof(upkt));
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_EAGER_DATA);
     pkt->sender_req_id = msg->req->handle;
     pkt->pool_fd = -1;
     if (segment->chunk && MPIDI_Gpudt_may_share(msg->vc) &&
-        MPIDU_gpudt_chunk_export(segment->chunk, &name, &unit)) {
+        MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain)) {
         pkt->pool_token = name.token;
         pkt->pool_pid = name.pid;
         pkt->pool_fd = name.fd;

@@ -50,7 +50,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define SMALL_SZ MPIDU_GPUDT_POOL_UNIT  /* bytes of a chunk for short messages */
+#define SMALL_SZ MPIDU_GPUDT_POOL_GRAIN  /* bytes of a chunk for short messages */
 #define SMALL_MAX 1024          /* chunks */
 #define SMALL_PER_LARGE 64
 #define SMALL_PIECE_SZ (1024 * 1024)
@@ -104,7 +104,7 @@ static int pool_free(void *unused);
 size_t MPIDU_gpudt_chunk_max(void)
 {
     return MPL_ROUND_UP_ALIGN((size_t) MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNK, 1),
-                              (size_t) MPIDU_GPUDT_POOL_UNIT);
+                              (size_t) MPIDU_GPUDT_POOL_GRAIN);
 }
 
 /* ---- chunks ---- */
@@ -250,12 +250,12 @@ void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk)
 }
 
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
-                              int *unit)
+                              int *grain)
 {
     if (chunk->kind == CHUNK__HEAP || pool.own.name.fd < 0)
         return false;
     *name = pool.own.name;
-    *unit = (int) ((chunk->mem - pool.own.mem) / MPIDU_GPUDT_POOL_UNIT);
+    *grain = (int) ((chunk->mem - pool.own.mem) / MPIDU_GPUDT_POOL_GRAIN);
     return true;
 }
 
@@ -355,10 +355,10 @@ static int pool_free(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int unit, size_t len,
+char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int grain, size_t len,
                               const void *gpu_addr)
 {
-    size_t off = (size_t) unit * MPIDU_GPUDT_POOL_UNIT;
+    size_t off = (size_t) grain * MPIDU_GPUDT_POOL_GRAIN;
     struct MPIDU_gpudt_mapping *map;
     int piece;
 

@@ -21,7 +21,7 @@ typedef struct MPIDU_gpudt_chunk {
 } MPIDU_gpudt_chunk_t;
 
 /* Chunks start at multiples of this in the pool, bytes. */
-#define MPIDU_GPUDT_POOL_UNIT 16384
+#define MPIDU_GPUDT_POOL_GRAIN 16384
 
 /* Get a chunk; makes the pool at first use. If no chunk is free, more memory is allocated and
  * registered with GPUs. While chunks of that size are in use this is limited to a share of the
@@ -48,10 +48,10 @@ size_t MPIDU_gpudt_chunk_max(void);
 
 /* The name by which another process finds a chunk.
  *   name  (OUT)  of the pool
- *   unit  (OUT)  position of the chunk in the pool, in MPIDU_GPUDT_POOL_UNIT
+ *   grain  (OUT)  position of the chunk in the pool, in MPIDU_GPUDT_POOL_GRAIN
  * Returns false if it cannot: the chunk is not from the pool, or the pool is not shared. */
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
-                              int *unit);
+                              int *grain);
 
 /* Learn from another process of the node which GPUs it uses, by the name of its pool, which is
  * mapped at first use. Costs a few loads afterwards.
@@ -59,11 +59,11 @@ bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_poo
 void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name);
 
 /* Find memory of another process's pool, mapping the pool at first use.
- *   name, unit  (IN)  as exported there
+ *   name, grain  (IN)  as exported there
  *   len         (IN)  bytes of the chunk that will be used
  *   gpu_addr    (IN)  as for MPIDU_gpudt_chunk_get
  * Returns its address here; NULL: the pool cannot be mapped. Stays mapped until MPI_Finalize. */
-char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int unit, size_t len,
+char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int grain, size_t len,
                               const void *gpu_addr);
 
 #endif /* MPIDU_GPUDT_STAGING_H_INCLUDED */

@@ -30,7 +30,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define MARK_SZ 256             /* bytes; the driver's granularity of allocations */
+#define SENTINEL_SZ 256             /* bytes; the driver's granularity of allocations */
 
 /* Guards the callbacks for the end of an engine. */
 static MPL_initlock_t ends_lock = MPL_INITLOCK_INITIALIZER;
@@ -43,7 +43,7 @@ static void streams_destroy(MPII_Gpudt_engine_t * engine)
     }
 }
 
-/* Make what an engine has from the beginning: its mark and its streams. */
+/* Make what an engine has from the beginning: its sentinel and its streams. */
 static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -62,9 +62,9 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
                                                CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
                      mpi_errno);
     MPII_GPUDT_CHECK(drv, cuCtxGetStreamPriorityRange(&least, &greatest), mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->mark, MARK_SZ), mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->mark_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                engine->mark), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->sentinel, SENTINEL_SZ), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->sentinel_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                engine->sentinel), mpi_errno);
     for (int i = 0; i < MPII_GPUDT_NLANES; i++)
         MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i],
                                                          CU_STREAM_NON_BLOCKING, greatest),
@@ -74,8 +74,8 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     return mpi_errno;
   fn_fail:
     streams_destroy(engine);
-    if (engine->mark)
-        drv->cuMemFree(engine->mark);
+    if (engine->sentinel)
+        drv->cuMemFree(engine->sentinel);
     goto fn_exit;
 }
 
@@ -108,7 +108,7 @@ void MPII_Gpudt_engine_free(MPII_Gpudt_engine_t * engine, bool is_alive)
         engine->ends[i] (engine, is_alive);
     if (is_alive) {
         streams_destroy(engine);
-        engine->drv->cuMemFree(engine->mark);
+        engine->drv->cuMemFree(engine->sentinel);
     }
     MPL_free(engine);
 }
@@ -129,11 +129,11 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
 {
     unsigned long long id = 0;
     CUresult res = engine->drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                      engine->mark);
+                                                      engine->sentinel);
 
     switch (res) {
         case CUDA_SUCCESS:
-            return id == engine->mark_id;
+            return id == engine->sentinel_id;
         case CUDA_ERROR_INVALID_VALUE: /* no such allocation */
         case CUDA_ERROR_NOT_INITIALIZED:
         case CUDA_ERROR_DEINITIALIZED:
@@ -171,7 +171,7 @@ bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engin
     CUresult res;
 
     if (!MPIR_CVAR_GPUDT_PEER || peer->device == engine->device ||
-        drv->cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, peer->mark) !=
+        drv->cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, peer->sentinel) !=
         CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 

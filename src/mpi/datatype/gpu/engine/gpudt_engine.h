@@ -50,11 +50,11 @@ struct MPII_Gpudt_engine {
     int device;
     CUcontext ctx;
 
-    /* The *mark*: a small allocation in the context, and the unique number that the driver gave it.
+    /* The *sentinel*: a small allocation in the context, and the unique number that the driver gave it.
      * A destroyed context cannot be queried safely, but an address can: as long as the driver knows
      * this allocation by this number, the context and all in it exist. */
-    CUdeviceptr mark;
-    unsigned long long mark_id;
+    CUdeviceptr sentinel;
+    unsigned long long sentinel_id;
 
     CUstream streams[MPII_GPUDT_NLANES];
     int nsms;
@@ -103,7 +103,7 @@ struct MPII_Gpudt_engine {
 int MPII_Gpudt_engine_make(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx,
                            MPII_Gpudt_engine_t ** engine);
 
-/* Free an engine that is no longer used: its mark and its streams, after the callbacks of
+/* Free an engine that is no longer used: its sentinel and its streams, after the callbacks of
  * MPII_Gpudt_engine_at_end. The caller has freed the rest. */
 void MPII_Gpudt_engine_free(MPII_Gpudt_engine_t * engine, bool is_alive);
 

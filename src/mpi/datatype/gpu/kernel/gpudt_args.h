@@ -60,7 +60,7 @@ struct MPII_Gpudt_span {
     int64_t nwords;             /* full words in the range */
     int64_t ntiles;
     int32_t tile;               /* words in a tile */
-    int32_t lead;               /* words of tile 0 before pos0 */
+    int32_t skip;               /* words of tile 0 before pos0 */
     int32_t tiles_per_block;    /* tiles of one block of threads: adjacent in the list kernels, else
                                  * as many apart as there are blocks */
     int32_t has_ends;           /* 1: there are bytes before pos0 or after the last full word */

@@ -73,11 +73,11 @@ template <int WORD>
 GPUDT_FN struct gpudt_tile gpudt_tile_at(const struct MPII_Gpudt_span &span, int64_t tile,
                                          int64_t end_tile)
 {
-    const int64_t word0 = tile * span.tile - span.lead;
+    const int64_t word0 = tile * span.tile - span.skip;
     struct gpudt_tile at;
 
     at.pos0 = span.pos0 + word0 * WORD;
-    at.lo = tile == 0 ? span.lead : 0;
+    at.lo = tile == 0 ? span.skip : 0;
     at.hi = tile < end_tile ? gpudt_at_most(span.nwords - word0, span.tile) : 0;
     at.is_whole = at.lo == 0 && at.hi == span.tile;
     return at;

@@ -114,7 +114,7 @@ void MPII_Gpudt_span_range(struct MPII_Gpudt_span *span, const struct MPII_Gpudt
     span->last = s->last;
     span->pos0 = beyond > 0 ? s->first + word - beyond : s->first;
     span->nwords = s->last > span->pos0 ? (s->last - span->pos0) / word : 0;
-    span->lead = (int32_t) ((s->packed + (uint64_t) span->pos0) % MPII_GPUDT_LINE_SZ) / word;
+    span->skip = (int32_t) ((s->packed + (uint64_t) span->pos0) % MPII_GPUDT_LINE_SZ) / word;
     span->has_ends = span->pos0 > s->first || span->pos0 + span->nwords * word < s->last;
 }
 
@@ -123,7 +123,7 @@ unsigned MPII_Gpudt_span_share(struct MPII_Gpudt_span *span, const struct MPII_G
 {
     span->tile = (int32_t) tile;
     if (span->ntiles == 0 && span->nwords > 0)
-        span->ntiles = ceil_div(span->lead + span->nwords, tile);
+        span->ntiles = ceil_div(span->skip + span->nwords, tile);
     if (s->in->max_blocks > 0)
         max_blocks = min_i64(max_blocks, s->in->max_blocks);
     span->tiles_per_block = (int32_t) ceil_div(span->ntiles, max_blocks);

@@ -26,17 +26,17 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
 
 void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
 {
-    for (int k = 0; k < op->nchunks; k++) {
-        struct MPII_Gpudt_chunk *chunk = &op->chunk[k];
-        if (chunk->area)
-            MPII_Gpudt_area_put(op->engine, chunk->area);
+    for (int k = 0; k < op->nslices; k++) {
+        struct MPII_Gpudt_slice *slice = &op->slice[k];
+        if (slice->area)
+            MPII_Gpudt_area_put(op->engine, slice->area);
         for (int i = 0; i < 2; i++) {
-            if (chunk->event[i])
-                MPII_Gpudt_event_put(op->step[i].engine, chunk->event[i]);
-            MPII_Gpudt_flag_put(op->step[i].engine, &chunk->flag[i]);
+            if (slice->event[i])
+                MPII_Gpudt_event_put(op->step[i].engine, slice->event[i]);
+            MPII_Gpudt_flag_put(op->step[i].engine, &slice->flag[i]);
         }
     }
-    op->nchunks = 0;
+    op->nslices = 0;
     if (op->noted)
         MPII_Gpudt_batch_note_copy(op->engine, op->lane, -op->noted);
     op->noted = 0;

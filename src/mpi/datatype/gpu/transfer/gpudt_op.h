@@ -27,10 +27,10 @@ struct MPII_Gpudt_step {
     enum MPII_Gpudt_lane_e lane;        /* of the engine */
 };
 
-#define MPII_GPUDT_MAX_CHUNKS 8
+#define MPII_GPUDT_MAX_SLICES 8
 
-/* A *chunk*: a part of a transfer that is in progress. */
-struct MPII_Gpudt_chunk {
+/* A *slice*: a part of a transfer that is in progress. */
+struct MPII_Gpudt_slice {
     struct MPII_Gpudt_area *area;       /* NULL: the transfer is direct */
     int64_t pos;                /* its first byte, relative to the transfer */
     int64_t len;
@@ -41,11 +41,11 @@ struct MPII_Gpudt_chunk {
 };
 
 /* A transfer of n bytes. A direct transfer has one step, from source to destination. A staged
- * transfer has two steps for each chunk, by way of a work area:
+ * transfer has two steps for each slice, by way of a work area:
  *
  *     src ---- step[0] ----> area ---- step[1] ----> dst
  *
- * Chunks are in a ring: they start and complete in order. */
+ * Slices are in a ring: they start and complete in order. */
 struct MPIR_Gpudt_op {
     const MPII_Gpudt_driver_t *drv;
     struct MPII_Gpudt_side src, dst;
@@ -56,18 +56,18 @@ struct MPIR_Gpudt_op {
                                          * work areas */
     bool is_direct;
     struct MPII_Gpudt_step step[2];     /* step[1] of a direct transfer is not used */
-    int64_t chunk_sz;
-    int nchunks;                /* in the ring */
-    int oldest;                 /* index of the chunk that was started first */
-    int nbusy;                  /* chunks in progress */
-    int64_t started;            /* bytes in chunks that were started */
+    int64_t slice_sz;
+    int nslices;                /* in the ring */
+    int oldest;                 /* index of the slice that was started first */
+    int nbusy;                  /* slices in progress */
+    int64_t started;            /* bytes in slices that were started */
     unsigned nlooks;            /* checks of flags that were not set */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
-    struct MPII_Gpudt_chunk chunk[MPII_GPUDT_MAX_CHUNKS];
+    struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];
 };
 
-/* Steps of each chunk. */
+/* Steps of each slice. */
 static inline int MPII_Gpudt_op_nsteps(const MPIR_Gpudt_op * op)
 {
     return op->is_direct ? 1 : 2;

@@ -41,10 +41,10 @@ static int op_progress(MPIR_Gpudt_op * op, bool * done)
 /* The flag whose setting completes an operation; NULL: there is more to do. */
 static struct MPII_Gpudt_flag *flag_last(MPIR_Gpudt_op * op)
 {
-    struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
-    struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+    struct MPII_Gpudt_slice *slice = &op->slice[op->oldest];
+    struct MPII_Gpudt_flag *flag = &slice->flag[slice->nsteps - 1];
 
-    if (op->started < op->n || op->nbusy > 1 || chunk->nsteps < MPII_Gpudt_op_nsteps(op))
+    if (op->started < op->n || op->nbusy > 1 || slice->nsteps < MPII_Gpudt_op_nsteps(op))
         return NULL;
     return flag->word ? flag : NULL;
 }
@@ -64,10 +64,10 @@ static void op_end(MPIR_Gpudt_op * op)
 /* Whether checking a flag again is all there is to do: costs a load. */
 static bool flag_is_awaited(MPIR_Gpudt_op * op)
 {
-    const struct MPII_Gpudt_chunk *chunk = &op->chunk[op->oldest];
-    const struct MPII_Gpudt_flag *flag = &chunk->flag[chunk->nsteps - 1];
+    const struct MPII_Gpudt_slice *slice = &op->slice[op->oldest];
+    const struct MPII_Gpudt_flag *flag = &slice->flag[slice->nsteps - 1];
 
-    if (!flag->word || (op->nbusy < op->nchunks && op->started < op->n) ||
+    if (!flag->word || (op->nbusy < op->nslices && op->started < op->n) ||
         ++op->nlooks % FLAG_LOOKS == 0)
         return false;
     /* The flag may be set while the thread that launched the batch still uses the operation */

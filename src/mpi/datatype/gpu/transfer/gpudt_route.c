@@ -196,8 +196,8 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     op->is_direct = false;
     steps_choose(&r, other_engine);
     if (op->is_direct) {
-        op->nchunks = 1;
-        op->chunk_sz = op->n;
+        op->nslices = 1;
+        op->slice_sz = op->n;
     } else {
         mpi_errno = areas_get(&r);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -308,7 +308,7 @@ static int areas_get(struct route *r)
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_op *op = r->op;
     struct MPII_Gpudt_area *area = r->first;
-    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_CHUNKS));
+    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES));
 
     for (int tries = 0; area == NULL && tries < MPII_GPUDT_NAREAS; tries++) {
         MPII_Gpudt_area_get(op->engine, r->area, &area);
@@ -321,15 +321,15 @@ static int areas_get(struct route *r)
     MPIR_ERR_CHKANDJUMP1(!area, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU work area");
 
-    op->chunk_sz = area->sz;
-    op->chunk[0].area = area;
-    op->nchunks = 1;
-    while (op->nchunks < depth && op->nchunks * op->chunk_sz < op->n) {
+    op->slice_sz = area->sz;
+    op->slice[0].area = area;
+    op->nslices = 1;
+    while (op->nslices < depth && op->nslices * op->slice_sz < op->n) {
         MPII_Gpudt_area_get(op->engine, r->area, &area);
         if (area == NULL)
             break;
-        op->chunk_sz = MPL_MIN(op->chunk_sz, (int64_t) area->sz);
-        op->chunk[op->nchunks++].area = area;
+        op->slice_sz = MPL_MIN(op->slice_sz, (int64_t) area->sz);
+        op->slice[op->nslices++].area = area;
     }
 
   fn_exit:

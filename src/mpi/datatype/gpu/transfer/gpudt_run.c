@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Runs routed transfers, chunk by chunk: starts their steps, and waits for the GPU or tests for
+/* Runs routed transfers, slice by slice: starts their steps, and waits for the GPU or tests for
  * completion. Must not know how a route is chosen. */
 
 #include "mpiimpl.h"
@@ -14,8 +14,8 @@
 
 #define FLAG_SECONDS 30e-6      /* time for which a blocking call spins on a flag */
 
-static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended);
-static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready);
+static int slice_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ended);
+static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ready);
 static int queue_leave(MPIR_Gpudt_op * op, bool * is_started);
 static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready);
@@ -29,29 +29,29 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
 
     *done = false;
     while (true) {
-        while (op->nbusy < op->nchunks && op->started < op->n) {
-            struct MPII_Gpudt_chunk *fresh =
-                &op->chunk[(op->oldest + op->nbusy) % op->nchunks];
+        while (op->nbusy < op->nslices && op->started < op->n) {
+            struct MPII_Gpudt_slice *fresh =
+                &op->slice[(op->oldest + op->nbusy) % op->nslices];
             fresh->pos = op->started;
-            fresh->len = MPL_MIN(op->chunk_sz, op->n - op->started);
+            fresh->len = MPL_MIN(op->slice_sz, op->n - op->started);
             fresh->nsteps = 0;
             op->started += fresh->len;
             op->nbusy++;
-            mpi_errno = chunk_run(op, fresh, &ended);
+            mpi_errno = slice_run(op, fresh, &ended);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
         if (op->nbusy == 0)
             break;
 
-        struct MPII_Gpudt_chunk *oldest = &op->chunk[op->oldest];
-        mpi_errno = chunk_wait(op, oldest, &ready);
+        struct MPII_Gpudt_slice *oldest = &op->slice[op->oldest];
+        mpi_errno = slice_wait(op, oldest, &ready);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (!ready)
             goto fn_exit;
-        mpi_errno = chunk_run(op, oldest, &ended);
+        mpi_errno = slice_run(op, oldest, &ended);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (ended) {
-            op->oldest = (op->oldest + 1) % op->nchunks;
+            op->oldest = (op->oldest + 1) % op->nslices;
             op->nbusy--;
         }
     }
@@ -66,26 +66,26 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done)
     goto fn_exit;
 }
 
-/* ---- one chunk ---- */
+/* ---- one slice ---- */
 
-/* Start the steps of a chunk that can be started without waiting.
+/* Start the steps of a slice that can be started without waiting.
  *   ended  (OUT)  true: all are complete; false: the last one started is in flight on the GPU */
-static int chunk_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ended)
+static int slice_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ended)
 {
     int mpi_errno = MPI_SUCCESS;
     int total = MPII_Gpudt_op_nsteps(op);
 
     *ended = false;
-    while (chunk->nsteps < total) {
-        int i = chunk->nsteps;
+    while (slice->nsteps < total) {
+        int i = slice->nsteps;
 
-        mpi_errno = MPII_Gpudt_step_start(op, chunk, i);
+        mpi_errno = MPII_Gpudt_step_start(op, slice, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        chunk->nsteps++;
+        slice->nsteps++;
         if (MPII_Gpudt_step_is_awaited(op, i))
             goto fn_exit;
-        if (op->step[i].engine && chunk->nsteps < total) {
-            mpi_errno = MPII_Gpudt_step_follow(op, chunk, i);
+        if (op->step[i].engine && slice->nsteps < total) {
+            mpi_errno = MPII_Gpudt_step_follow(op, slice, i);
             MPII_GPUDT_ERR_CHECK(mpi_errno);
         }
     }
@@ -110,10 +110,10 @@ static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
 }
 
 /* Wait for the last step started, which is a GPU's, or only test if the call must not block. */
-static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool * ready)
+static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ready)
 {
     int mpi_errno = MPI_SUCCESS;
-    int i = chunk->nsteps - 1;
+    int i = slice->nsteps - 1;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
     CUresult res;
@@ -123,8 +123,8 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!*ready)
         goto fn_exit;
-    if (chunk->flag[i].word && MPII_Gpudt_flag_is_set(&chunk->flag[i])) {
-        MPII_Gpudt_flag_put(engine, &chunk->flag[i]);
+    if (slice->flag[i].word && MPII_Gpudt_flag_is_set(&slice->flag[i])) {
+        MPII_Gpudt_flag_put(engine, &slice->flag[i]);
         goto fn_exit;
     }
     if (engine != op->engine) {
@@ -132,19 +132,19 @@ static int chunk_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, bool *
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
-    if (chunk->flag[i].word) {
-        mpi_errno = flag_wait(op, &op->step[i], &chunk->flag[i], ready);
+    if (slice->flag[i].word) {
+        mpi_errno = flag_wait(op, &op->step[i], &slice->flag[i], ready);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     } else if (!op->is_blocking) {
-        res = op->drv->cuEventQuery(chunk->event[i]);
+        res = op->drv->cuEventQuery(slice->event[i]);
         if (res == CUDA_ERROR_NOT_READY) {
             *ready = false;
         } else if (res != CUDA_SUCCESS) {
             mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuEventQuery", __func__, __LINE__);
             goto fn_fail;
         }
-    } else if (chunk->event[i]) {
-        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(chunk->event[i]), mpi_errno);
+    } else if (slice->event[i]) {
+        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(slice->event[i]), mpi_errno);
     } else {
         MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]),
                          mpi_errno);

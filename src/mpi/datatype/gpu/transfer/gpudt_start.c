@@ -22,13 +22,13 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     const struct MPII_Gpudt_side *lead = MPII_Gpudt_lead(op);
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
-    op->oldest = op->nbusy = op->nchunks = 0;
+    op->oldest = op->nbusy = op->nslices = 0;
     op->started = 0;
     op->nlooks = 0;
     MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
     op->queued.mpi_errno = MPI_SUCCESS;
     op->noted = 0;
-    memset(op->chunk, 0, sizeof(op->chunk));
+    memset(op->slice, 0, sizeof(op->slice));
 
     op->engine = lead->engine;
     mpi_errno = lead->engine ?

@@ -18,23 +18,23 @@
 #include "type/gpudt_rows.h"
 
 /* Copy by the CPU between a side and the work area. */
-static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_chunk *chunk,
+static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_slice *slice,
                     bool unpack)
 {
-    MPII_GPUDT_COUNT(cpu_bytes, chunk->len);
+    MPII_GPUDT_COUNT(cpu_bytes, slice->len);
     if (side->type)
-        return MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + chunk->pos,
-                                   side->first + chunk->pos + chunk->len, side->addr,
-                                   chunk->area->mem, unpack);
+        return MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + slice->pos,
+                                   side->first + slice->pos + slice->len, side->addr,
+                                   slice->area->mem, unpack);
     if (unpack)
-        memcpy(side->addr + chunk->pos, chunk->area->mem, chunk->len);
+        memcpy(side->addr + slice->pos, slice->area->mem, slice->len);
     else
-        memcpy(chunk->area->mem, side->addr + chunk->pos, chunk->len);
+        memcpy(slice->area->mem, side->addr + slice->pos, slice->len);
     return MPI_SUCCESS;
 }
 
 /* From source to destination, one of which is contiguous. */
-static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
+static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
                        struct MPII_Gpudt_flag *flag)
 {
     MPII_Gpudt_engine_t *engine = op->step[0].engine;
@@ -44,9 +44,9 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
         .engine = engine,
         .lane = op->lane,
         .side = unpack ? &op->dst : &op->src,
-        .pos = chunk->pos,
-        .len = chunk->len,
-        .contig = (uint64_t) (uintptr_t) contig->addr + (uint64_t) chunk->pos,
+        .pos = slice->pos,
+        .len = slice->len,
+        .contig = (uint64_t) (uintptr_t) contig->addr + (uint64_t) slice->pos,
         .contig_place = contig->place,
         .unpack = unpack,
         .flag = flag,
@@ -61,26 +61,26 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk,
         case MPII_GPUDT_METHOD__ROWS:
             return MPII_Gpudt_rows_launch(&move);
         default:
-            return MPII_Gpudt_copy_launch(engine, op->lane, op->dst.addr + chunk->pos,
-                                          op->src.addr + chunk->pos, chunk->len);
+            return MPII_Gpudt_copy_launch(engine, op->lane, op->dst.addr + slice->pos,
+                                          op->src.addr + slice->pos, slice->len);
     }
 }
 
 /* Step 0 packs the source into the work area, step 1 unpacks it to the destination. */
-static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice, int i,
                         struct MPII_Gpudt_flag *flag)
 {
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
     struct MPII_Gpudt_side *side = i == 0 ? &op->src : &op->dst;
-    const struct MPII_Gpudt_area *area = chunk->area;
+    const struct MPII_Gpudt_area *area = slice->area;
     bool unpack = i == 1;
-    char *addr = side->addr + chunk->pos;
+    char *addr = side->addr + slice->pos;
     struct MPII_Gpudt_move move = {
         .engine = engine,
         .lane = op->step[i].lane,
         .side = side,
-        .pos = chunk->pos,
-        .len = chunk->len,
+        .pos = slice->pos,
+        .len = slice->len,
         .contig = (uint64_t) (uintptr_t) area->mem,
         .contig_place = area->kind != MPII_GPUDT_AREA__DEVICE ? MPII_GPUDT_PLACE__HOST :
             engine == op->engine ? MPII_GPUDT_PLACE__DEVICE : MPII_GPUDT_PLACE__PEER,
@@ -96,28 +96,28 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk
             return MPII_Gpudt_rows_launch(&move);
         case MPII_GPUDT_METHOD__COPY:
             return MPII_Gpudt_copy_launch(engine, op->step[i].lane, unpack ? addr : area->mem,
-                                          unpack ? area->mem : addr, chunk->len);
+                                          unpack ? area->mem : addr, slice->len);
         default:
-            return step_cpu(side, chunk, unpack);
+            return step_cpu(side, slice, unpack);
     }
 }
 
-static bool op_is_one_chunk(const MPIR_Gpudt_op * op)
+static bool op_is_one_slice(const MPIR_Gpudt_op * op)
 {
-    return op->n <= op->chunk_sz;
+    return op->n <= op->slice_sz;
 }
 
 /* Record an event where step i ends on its stream. */
-static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
 
-    if (chunk->event[i] == NULL) {
-        mpi_errno = MPII_Gpudt_event_get(engine, &chunk->event[i]);
+    if (slice->event[i] == NULL) {
+        mpi_errno = MPII_Gpudt_event_get(engine, &slice->event[i]);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    MPII_GPUDT_CHECK(op->drv, cuEventRecord(chunk->event[i], engine->streams[op->step[i].lane]),
+    MPII_GPUDT_CHECK(op->drv, cuEventRecord(slice->event[i], engine->streams[op->step[i].lane]),
                      mpi_errno);
 
   fn_exit:
@@ -126,7 +126,7 @@ static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i
     goto fn_exit;
 }
 
-int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_step *next = &op->step[i + 1];
@@ -134,9 +134,9 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, i
     /* Steps on one stream are in order already */
     if (next->engine != op->step[i].engine || next->lane == op->step[i].lane)
         goto fn_exit;
-    mpi_errno = step_record(op, chunk, i);
+    mpi_errno = step_record(op, slice, i);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(op->drv, cuStreamWaitEvent(next->engine->streams[next->lane], chunk->event[i],
+    MPII_GPUDT_CHECK(op->drv, cuStreamWaitEvent(next->engine->streams[next->lane], slice->event[i],
                                                 0), mpi_errno);
 
   fn_exit:
@@ -146,36 +146,36 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, i
 }
 
 /* Note step i as work in flight for which small moves would wait, unless it is queued itself. */
-static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_chunk *chunk, int i,
+static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice, int i,
                       const struct MPII_Gpudt_flag *flag)
 {
     if (flag->word && !MPL_atomic_relaxed_load_int(&op->queued.is_queued)) {
-        MPII_Gpudt_batch_note(op->step[i].engine, op->step[i].lane, flag, chunk->len);
-    } else if (!flag->word && op->is_direct && chunk->len <= MPII_GPUDT_NOTE_MAX &&
-               MPII_Gpudt_batch_note_copy(op->engine, op->lane, chunk->len)) {
-        op->noted = chunk->len;
+        MPII_Gpudt_batch_note(op->step[i].engine, op->step[i].lane, flag, slice->len);
+    } else if (!flag->word && op->is_direct && slice->len <= MPII_GPUDT_NOTE_MAX &&
+               MPII_Gpudt_batch_note_copy(op->engine, op->lane, slice->len)) {
+        op->noted = slice->len;
     }
 }
 
-int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i)
+int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
     bool is_waited_for = MPII_Gpudt_step_is_awaited(op, i);
-    struct MPII_Gpudt_flag *flag = is_waited_for ? &chunk->flag[i] : NULL;
+    struct MPII_Gpudt_flag *flag = is_waited_for ? &slice->flag[i] : NULL;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
     if (engine && engine != op->engine) {
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = op->is_direct ? step_direct(op, chunk, flag) : step_by_area(op, chunk, i, flag);
+    mpi_errno = op->is_direct ? step_direct(op, slice, flag) : step_by_area(op, slice, i, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (is_waited_for && !op->is_blocking)
-        step_note(op, chunk, i, flag);
-    if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_chunk(op))) {
-        mpi_errno = step_record(op, chunk, i);
+        step_note(op, slice, i, flag);
+    if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_slice(op))) {
+        mpi_errno = step_record(op, slice, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 

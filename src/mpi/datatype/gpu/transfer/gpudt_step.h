@@ -10,11 +10,11 @@
 
 #include "gpudt_op.h"
 
-/* Start step i of a chunk, and mark its end on the stream if the CPU will wait for it. The context
+/* Start step i of a slice, and mark its end on the stream if the CPU will wait for it. The context
  * of the operation's engine is current. */
-int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i);
 
 /* Make step i + 1 wait for the end of step i, if the same engine does both. */
-int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_chunk *chunk, int i);
+int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i);
 
 #endif /* GPUDT_STEP_H_INCLUDED */
