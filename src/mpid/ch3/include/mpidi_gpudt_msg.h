@@ -126,7 +126,7 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
  * its state; the message may be freed by it. */
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 
-/* Advance a few messages with GPU operations in flight, from a call that does not wait. */
+/* Advance a few short sends with GPU operations in flight, from a call that does not wait. */
 void MPIDI_Gpudt_poll_some(void);
 
 /* End a message whose segments are all idle or wait for data: complete its request with its

@@ -33,9 +33,10 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidu_yield.h"
 
-/* Messages polled by a call that does not wait: the oldest ones. The cost of the call must not grow
- * with the number of messages. */
+/* Short sends polled by a call that does not wait, and messages that it looks at to find them: the
+ * oldest ones. The cost of the call must not grow with the number of messages. */
 #define POLL_SOME 4
+#define POLL_LOOKS 32
 
 /* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
@@ -146,15 +147,18 @@ static int hook(int *made_progress)
 void MPIDI_Gpudt_poll_some(void)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
-    int n = 0;
+    int npolled = 0, nlooks = 0;
 
     if (is_advancing)
         return;
     is_advancing = true;
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {
-        if (n++ == POLL_SOME)
+        if (npolled == POLL_SOME || nlooks++ == POLL_LOOKS)
             break;
-        msg_run(msg);
+        if (msg->share == MPIDI_GPUDT_SHARE__SHORT) {
+            msg_run(msg);
+            npolled++;
+        }
     }
     is_advancing = false;
 }

@@ -75,6 +75,7 @@ struct MPII_Gpudt_engine {
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */
     int nareas[MPII_GPUDT_NAREAS];      /* areas, free and in use */
+    bool area_refused[MPII_GPUDT_NAREAS];       /* the driver had no memory for one more */
     CUevent *events;            /* stack of free ones */
     int nevents;
     int max_events;             /* capacity of events */

@@ -110,9 +110,27 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
         if (*area == NULL) {
             MPL_initlock_lock(&pool_lock);
             engine->nareas[kind]--;
+            engine->area_refused[kind] = true;
             MPL_initlock_unlock(&pool_lock);
         }
     }
+}
+
+void MPII_Gpudt_area_get_spare(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e kind, int nleft,
+                               struct MPII_Gpudt_area **area)
+{
+    int nspare = -nleft;
+    bool is_refused;
+
+    *area = NULL;
+    MPL_initlock_lock(&pool_lock);
+    nspare += area_limit(kind) - engine->nareas[kind];
+    for (struct MPII_Gpudt_area * a = engine->areas[kind]; a; a = a->next)
+        nspare++;
+    is_refused = engine->area_refused[kind];
+    MPL_initlock_unlock(&pool_lock);
+    if (nspare > 0 && !is_refused)
+        MPII_Gpudt_area_get(engine, kind, area);
 }
 
 void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area)

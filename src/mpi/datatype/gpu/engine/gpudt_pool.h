@@ -23,6 +23,11 @@ struct MPII_Gpudt_area {
  *   area  (OUT)  NULL: none available: the pool is at its limit or the driver refused */
 void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e kind,
                          struct MPII_Gpudt_area **area);
+/* The same for a transfer that can do without.
+ *   nleft  (IN)   areas that must remain available for others
+ *   area   (OUT)  NULL also if the driver has refused memory before */
+void MPII_Gpudt_area_get_spare(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e kind, int nleft,
+                               struct MPII_Gpudt_area **area);
 /* Return a work area that is no longer used to its pool. */
 void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area);
 /* Bytes of a work area of a kind. */

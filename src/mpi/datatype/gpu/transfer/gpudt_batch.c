@@ -97,11 +97,12 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
     struct MPII_Gpudt_queue *queue;
     bool is_due;
 
-    if (!may_batch(bytes))
+    if (!may_batch(bytes) || !MPIR_CVAR_GPUDT_FLAGS)
         return false;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    is_due = queue && (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
+    is_due = queue && !queue->no_mem &&
+        (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
     MPL_initlock_unlock(&batch_lock);
     return is_due;
 }

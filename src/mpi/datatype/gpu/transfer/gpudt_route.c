@@ -235,8 +235,11 @@ static bool is_staged_by_choice(struct route *r)
     const MPIR_Gpudt_op *op = r->op;
 
     if (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_auto && !op->is_blocking &&
-        op->n >= MPII_GPUDT_STAGED_MIN && !MPII_Gpudt_is_shared(op->engine->shared))
-        MPII_Gpudt_area_get(op->engine, MPII_GPUDT_AREA__DEVICE, &r->first);
+        op->n >= MPII_GPUDT_STAGED_MIN && !MPII_Gpudt_is_shared(op->engine->shared) &&
+        MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) >= MPII_GPUDT_STAGED_MIN)
+        /* Copies from datatype to datatype cannot do without areas */
+        MPII_Gpudt_area_get_spare(op->engine, MPII_GPUDT_AREA__DEVICE,
+                                  MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES), &r->first);
     return r->first != NULL;
 }
 
