@@ -42,8 +42,8 @@ static void expect(const char *what, int fd, uint64_t token, bool is_pool)
 {
     const MPIDU_gpudt_pool_name_t name = {.token = token,.pid = (int) getpid(),.fd = fd };
     unsigned long long refused = report_variable("gpudt_fallbacks_share");
-    int unit = MPIDU_GPUDT_PIECE_ALIGN / MPIDU_GPUDT_POOL_UNIT;
-    char *mem = MPIDU_gpudt_pool_import(&name, unit, MPIDU_GPUDT_POOL_UNIT, NULL);
+    int grain = MPIDU_GPUDT_PIECE_ALIGN / MPIDU_GPUDT_POOL_GRAIN;
+    char *mem = MPIDU_gpudt_pool_import(&name, grain, MPIDU_GPUDT_POOL_GRAIN, NULL);
 
     if ((mem != NULL) != is_pool)
         report_fail("%s is %staken for a pool", what, is_pool ? "not " : "");
@@ -51,7 +51,7 @@ static void expect(const char *what, int fd, uint64_t token, bool is_pool)
         report_fail("%s: %llu pools were refused, then %llu", what, refused,
                     report_variable("gpudt_fallbacks_share"));
     /* Past its end */
-    CHECK(MPIDU_gpudt_pool_import(&name, unit, 2 * POOL_SZ, NULL) == NULL);
+    CHECK(MPIDU_gpudt_pool_import(&name, grain, 2 * POOL_SZ, NULL) == NULL);
     CHECK(MPIDU_gpudt_pool_import(&name, 32767, 1, NULL) == NULL);
     CHECK(MPIDU_gpudt_pool_import(&name, 0, 1, NULL) == NULL);
 }
