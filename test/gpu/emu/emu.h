@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <cuda.h>
 
@@ -71,6 +72,10 @@ struct emu_config {
     int version;                /* EMU_VERSION: result of cuDriverGetVersion */
     int init_error;             /* EMU_INIT_ERROR: result of cuInit */
     bool peer;                  /* EMU_PEER */
+    bool ipc;                   /* EMU_IPC */
+    bool ipc_reopen;            /* EMU_IPC_REOPEN: a second open counts, and gives the same address */
+    bool ipc_stale;             /* EMU_IPC_STALE: a use of a stale mapping is only counted */
+    unsigned ipc_open_us;       /* EMU_IPC_OPEN_US: duration of an open */
     bool concurrent_managed;    /* EMU_CONCURRENT_MANAGED */
     const char *hide;           /* EMU_HIDE: names that cuGetProcAddress does not find */
     const char *kernels;        /* EMU_KERNELS */
@@ -127,12 +132,13 @@ void emu_break(CUcontext ctx, CUresult why);   /* unless it is broken already */
 CUresult emu_broken(CUcontext ctx);     /* CUDA_SUCCESS: not broken */
 void emu_ctx_report(void);
 
-/* ---- memory (emu_range.c, emu_mem.c, emu_host.c, emu_vmm.c) ---- */
+/* ---- memory (emu_range.c, emu_file.c, emu_mem.c, emu_host.c, emu_vmm.c) ---- */
 
 enum emu_kind {
     EMU_KIND__DEVICE,
     EMU_KIND__POOL,             /* device memory from cuMemAllocAsync */
     EMU_KIND__VMM,              /* mapped virtual range */
+    EMU_KIND__IPC,              /* another process's memory, from cuIpcOpenMemHandle */
     EMU_KIND__HOST,             /* cuMemHostAlloc */
     EMU_KIND__REGISTERED,       /* cuMemHostRegister */
     EMU_KIND__MANAGED
@@ -150,6 +156,12 @@ struct emu_range {
     const char *caller;
     unsigned flags;
     unsigned long long id;
+    off_t offset;               /* of device memory: place of its bytes in the memory file */
+    bool is_exported;           /* interprocess handles of it were made */
+    struct emu_import *import;  /* EMU_KIND__IPC: the file it is in */
+    const uint64_t *live;       /* EMU_KIND__IPC: *live is live_id until the exporter frees it */
+    uint64_t live_id;
+    int opens;                  /* EMU_KIND__IPC: opens that are not closed */
 };
 
 /* Device addresses are in one window of address space per device, which the CPU cannot access. The
@@ -158,8 +170,12 @@ bool emu_window_init(void);
 int emu_window_device(uintptr_t addr);  /* device whose window holds addr, or -1 */
 uintptr_t emu_window_base(int device);
 size_t emu_window_size(void);
-int emu_window_fd(int device);
 void *emu_alias(uintptr_t addr);
+
+/* Give the emulated hardware access to a part of a memory file under a window's address; take it
+ * away. */
+bool emu_alias_map(uintptr_t addr, size_t mapped_sz, int fd, off_t offset);
+void emu_alias_unmap(uintptr_t addr, size_t mapped_sz);
 
 struct emu_range *emu_range_find(uintptr_t addr);       /* caller holds emu_lock */
 struct emu_range *emu_range_add(const struct emu_range *range); /* likewise; NULL: no memory */
@@ -169,9 +185,21 @@ extern struct emu_range **emu_ranges;   /* by address */
 extern int emu_range_count;
 extern uint64_t emu_range_changes;      /* grows with each change of emu_ranges; read atomically */
 
-bool emu_device_map(int device, uintptr_t addr, size_t mapped_sz);
-void emu_device_unmap(int device, uintptr_t addr, size_t mapped_sz);
-size_t emu_device_used(int device);
+/* The memory file of a device: a head, then the bytes of its memory. Caller holds emu_lock. */
+struct emu_file_head {
+    uint64_t nonce;             /* random: no other file has it */
+    uint64_t live[];            /* for each page of the window: the identity of the exported
+                                 * memory that begins there, or 0 */
+};
+bool emu_file_init(int device);
+int emu_file_fd(int device);
+struct emu_file_head *emu_file_head(int device);
+size_t emu_file_head_sz(void);
+off_t emu_file_take(int device, size_t mapped_sz);      /* 0: full */
+void emu_file_give(int device, off_t offset, size_t mapped_sz); /* kept while others map it */
+size_t emu_file_orphaned(int device);   /* bytes given back that other processes still map */
+
+size_t emu_device_used(int device);     /* caller holds emu_lock */
 CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext ctx,
                           CUdeviceptr * addr);
 void emu_device_free(struct emu_range *range);
@@ -181,6 +209,25 @@ void emu_range_report(void);
 /* The address by which the emulated hardware accesses [addr, addr + n), or NULL if a kernel in ctx
  * must not access it. */
 void *emu_translate(CUcontext ctx, const void *addr, size_t n);
+
+/* ---- memory of other processes (emu_ipc.c, emu_stale.c) ---- */
+
+/* Caller holds emu_lock, except of emu_is_live, emu_stale_use and emu_stale_check. */
+void emu_ipc_retract(const struct emu_range *range);    /* exported memory is being freed */
+void emu_ipc_unmap(struct emu_range *range);
+void emu_stale_watch(void);     /* from now on there are mappings */
+void emu_stale_remember(uintptr_t base, size_t size);   /* a mapping was closed */
+void emu_stale_forget(uintptr_t base, size_t size);     /* the addresses are in use again */
+void emu_stale_missed(uintptr_t addr);  /* a use of addr, where nothing is */
+void emu_stale_use(uintptr_t addr);     /* a use of addr, which the exporter has freed */
+void emu_stale_check(uintptr_t addr);   /* a use of addr: reports it if it is either of these */
+long emu_stale_uses(void);
+
+/* Whether the exporter of a mapping has not freed it. The arguments are the range's. */
+static inline bool emu_is_live(const uint64_t * live, uint64_t id)
+{
+    return live == NULL || __atomic_load_n(live, __ATOMIC_ACQUIRE) == id;
+}
 
 /* ---- streams, events (emu_stream.c, emu_event.c, emu_capture.c) ---- */
 

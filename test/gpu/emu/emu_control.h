@@ -25,8 +25,15 @@ long emu_failed_count(void);
 void emu_quiet(int on);
 
 /* Number of live objects that are not the test's own. what: "memory" (of a device), "host",
- * "registration", "stream", "event", "module", "context" (retained or created), or NULL for all. */
+ * "mapping" (of another process's memory), "registration", "stream", "event", "module", "context"
+ * (retained or created), or NULL for all. */
 long emu_live(const char *what);
+
+/* Counts of interprocess memory. what: "open" (mappings now), "most" (the largest "open" so far),
+ * "opens" (mappings ever made), "stale" (uses of mappings after the exporter's free or after their
+ * close: see EMU_IPC_STALE), "orphaned" (bytes that this process freed and others map). -1: unknown
+ * word. */
+long emu_ipc_count(const char *what);
 
 /* The CPU's address of device memory, to read or change it without a driver call; NULL if the n
  * bytes are not within one live allocation. */

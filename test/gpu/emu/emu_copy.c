@@ -65,6 +65,7 @@ static enum place side_place(const struct side *side, const struct box *box, CUs
         else
             place = PLACE__PINNED;
     } else if (emu_window_device(side->addr) >= 0) {
+        emu_stale_missed(side->addr);
         place = PLACE__BAD;     /* freed, or past the end */
     }
     emu_lock_give();
@@ -90,10 +91,21 @@ static void box_move(void *arg)
     }
 }
 
+static void box_check(const struct box *box)
+{
+    emu_stale_check(box->dst.addr);
+    if (box->fill < 0)
+        emu_stale_check(box->src.addr);
+}
+
 static void box_run(struct emu_op *op)
 {
-    CUresult res = emu_fault_guard(box_move, op->args);
+    CUresult res;
 
+    /* Memory of another process must be live from the beginning of a copy to its end. */
+    box_check(op->args);
+    res = emu_fault_guard(box_move, op->args);
+    box_check(op->args);
     if (res != CUDA_SUCCESS)
         emu_break(op->stream->ctx, res);
 }

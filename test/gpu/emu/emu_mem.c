@@ -6,7 +6,6 @@
 /* Emulated device memory, plain and from the default pool. */
 
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,21 +22,25 @@ static size_t used[EMU_MAX_DEVICES];
 
 size_t emu_device_used(int device)
 {
-    return used[device];
+    return used[device] + emu_file_orphaned(device);
 }
 
-bool emu_device_map(int device, uintptr_t addr, size_t mapped_sz)
+/* Map a new part of the device's file at a free address and record it. */
+static bool range_make(struct emu_range *range)
 {
-    return mmap(emu_alias(addr), mapped_sz, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                emu_window_fd(device), (off_t) (addr - emu_window_base(device))) != MAP_FAILED;
-}
+    int device = range->device;
 
-void emu_device_unmap(int device, uintptr_t addr, size_t mapped_sz)
-{
-    mmap(emu_alias(addr), mapped_sz, PROT_NONE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-    fallocate(emu_window_fd(device), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              (off_t) (addr - emu_window_base(device)), (off_t) mapped_sz);
+    range->base = emu_window_gap(device, range->mapped_sz);
+    range->offset = range->base ? emu_file_take(device, range->mapped_sz) : 0;
+    if (range->offset == 0)
+        return false;
+    if (emu_alias_map(range->base, range->mapped_sz, emu_file_fd(device), range->offset)) {
+        if (emu_range_add(range) != NULL)
+            return true;
+        emu_alias_unmap(range->base, range->mapped_sz);
+    }
+    emu_file_give(device, range->offset, range->mapped_sz);
+    return false;
 }
 
 /* Caller holds emu_lock. */
@@ -48,15 +51,9 @@ CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext
     char *alias;
 
     range.mapped_sz = (size + EMU_PAGE_SZ - 1) / EMU_PAGE_SZ * EMU_PAGE_SZ;
-    if (range.mapped_sz < size || used[device] + range.mapped_sz > emu_config.memory_sz)
+    if (range.mapped_sz < size || emu_device_used(device) + range.mapped_sz > emu_config.memory_sz ||
+        !range_make(&range))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    range.base = emu_window_gap(device, range.mapped_sz);
-    if (range.base == 0 || !emu_device_map(device, range.base, range.mapped_sz))
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    if (emu_range_add(&range) == NULL) {
-        emu_device_unmap(device, range.base, range.mapped_sz);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
 
     alias = emu_alias(range.base);
     if (size <= FRESH_MAX)
@@ -80,8 +77,11 @@ void emu_device_free(struct emu_range *range)
             abort();
         }
     }
+    if (range->is_exported)
+        emu_ipc_retract(range);
     used[range->device] -= range->mapped_sz;
-    emu_device_unmap(range->device, range->base, range->mapped_sz);
+    emu_alias_unmap(range->base, range->mapped_sz);
+    emu_file_give(range->device, range->offset, range->mapped_sz);
     emu_range_remove(range);
 }
 
@@ -93,6 +93,8 @@ void emu_ctx_memory_free(CUcontext ctx)
             continue;
         if (range->kind == EMU_KIND__DEVICE) {
             emu_device_free(range);
+        } else if (range->kind == EMU_KIND__IPC) {
+            emu_ipc_unmap(range);
         } else {
             if (range->kind != EMU_KIND__REGISTERED)
                 munmap((void *) range->base, range->mapped_sz);

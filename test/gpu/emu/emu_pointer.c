@@ -11,14 +11,16 @@
 
 static bool is_device_kind(enum emu_kind kind)
 {
-    return kind == EMU_KIND__DEVICE || kind == EMU_KIND__POOL || kind == EMU_KIND__VMM;
+    return kind == EMU_KIND__DEVICE || kind == EMU_KIND__POOL || kind == EMU_KIND__VMM ||
+        kind == EMU_KIND__IPC;
 }
 
 /* Whether the device of a context has access to memory. */
 static bool may_access(CUcontext ctx, const struct emu_range *range)
 {
-    return !is_device_kind(range->kind) || ctx->device == range->device ||
-        (ctx->peers & (1u << range->device));
+    int device = range->kind == EMU_KIND__IPC ? range->ctx->device : range->device;
+
+    return !is_device_kind(range->kind) || ctx->device == device || (ctx->peers & (1u << device));
 }
 
 /* Store one attribute of an address in range. Returns false if the range does not have the
@@ -64,7 +66,7 @@ static bool attribute_store(void *value, CUpointer_attribute attribute,
             *(int *) value = 1;
             return true;
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-            *(int *) value = range->kind == EMU_KIND__DEVICE;
+            *(int *) value = range->kind == EMU_KIND__DEVICE && emu_config.ipc;
             return true;
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
             *(unsigned *) value = !emu_current() || !may_access(emu_current(), range) ?

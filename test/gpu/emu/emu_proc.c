@@ -41,6 +41,7 @@
     F(MemAddressReserve, 10020) F(MemAddressFree, 10020) F(MemCreate, 10020)    \
     F(MemRelease, 10020) F(MemMap, 10020) F(MemUnmap, 10020)                    \
     F(MemSetAccess, 10020) F(MemGetAllocationGranularity, 10020)                \
+    F(IpcGetMemHandle, 4010) F(IpcOpenMemHandle, 11000) F(IpcCloseMemHandle, 4010) \
     F(PointerGetAttribute, 4000) F(PointerGetAttributes, 7000)                  \
     F(PointerSetAttribute, 6000)                                                \
     F(Memcpy, 4000) F(MemcpyHtoD, 3020) F(MemcpyDtoH, 3020) F(MemcpyDtoD, 3020) \
@@ -108,7 +109,8 @@ EMU_EXPORT CUresult CUDAAPI cuGetProcAddress(const char *name, void **function, 
     T(cuMemcpyHtoDAsync) T(cuMemcpyDtoHAsync) T(cuMemcpyDtoDAsync)              \
     T(cuMemcpy2DAsync) T(cuMemcpy3DAsync) T(cuMemGetInfo) T(cuDeviceTotalMem)   \
     T(cuCtxPushCurrent) T(cuCtxPopCurrent) T(cuCtxDestroy) T(cuStreamDestroy)   \
-    T(cuEventDestroy) T(cuDevicePrimaryCtxRelease) T(cuGetProcAddress)
+    T(cuEventDestroy) T(cuDevicePrimaryCtxRelease) T(cuGetProcAddress)          \
+    T(cuIpcOpenMemHandle)
 
 #define TRAP(name_)                                                             \
     EMU_EXPORT void trap_##name_(void) __asm__(#name_);                         \
@@ -139,4 +141,5 @@ EMU_EXPORT CUresult CUDAAPI cuGetProcAddress(const char *name, void **function, 
 #undef cuEventDestroy
 #undef cuDevicePrimaryCtxRelease
 #undef cuGetProcAddress
+#undef cuIpcOpenMemHandle
 TRAPS(TRAP)

@@ -7,7 +7,7 @@
  * translation of every address that a kernel accesses.
  *
  *   window of device d   PROT_NONE, addresses of programs    base ...... base + EMU_WINDOW_SZ
- *   its alias            the same file, mapped where live    alias ..... alias + EMU_WINDOW_SZ
+ *   its alias            memory files, mapped where live     alias ..... alias + EMU_WINDOW_SZ
  *
  * The distance between an address and its alias is constant within a window. Between allocations
  * there are unmapped pages on both sides. */
@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "emu.h"
 #include "emu_control.h"
@@ -27,7 +26,6 @@
 static struct {
     uintptr_t base;
     char *alias;
-    int fd;
 } windows[EMU_MAX_DEVICES];
 
 struct emu_range **emu_ranges;
@@ -42,14 +40,11 @@ bool emu_window_init(void)
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         void *alias = mmap(NULL, EMU_WINDOW_SZ, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        int fd = memfd_create("emulated-gpu", MFD_CLOEXEC);
 
-        if (seen == MAP_FAILED || alias == MAP_FAILED || fd < 0 ||
-            ftruncate(fd, (off_t) EMU_WINDOW_SZ) != 0)
+        if (seen == MAP_FAILED || alias == MAP_FAILED || !emu_file_init(d))
             return false;
         windows[d].base = (uintptr_t) seen;
         windows[d].alias = alias;
-        windows[d].fd = fd;
     }
     return true;
 }
@@ -73,16 +68,23 @@ size_t emu_window_size(void)
     return EMU_WINDOW_SZ;
 }
 
-int emu_window_fd(int device)
-{
-    return windows[device].fd;
-}
-
 void *emu_alias(uintptr_t addr)
 {
     int device = emu_window_device(addr);
 
     return device < 0 ? (void *) addr : windows[device].alias + (addr - windows[device].base);
+}
+
+bool emu_alias_map(uintptr_t addr, size_t mapped_sz, int fd, off_t offset)
+{
+    return mmap(emu_alias(addr), mapped_sz, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+                offset) != MAP_FAILED;
+}
+
+void emu_alias_unmap(uintptr_t addr, size_t mapped_sz)
+{
+    mmap(emu_alias(addr), mapped_sz, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 /* Index of the first range whose base is above addr. */
@@ -132,6 +134,7 @@ struct emu_range *emu_range_add(const struct emu_range *range)
     copy->id = next_id++;
     copy->quiet = emu_is_quiet();
     copy->caller = emu_caller();
+    emu_stale_forget(range->base, range->mapped_sz);
     i = range_above(range->base);
     memmove(emu_ranges + i + 1, emu_ranges + i,
             (size_t) (emu_range_count - i) * sizeof(*emu_ranges));
@@ -178,6 +181,11 @@ static bool range_allows(const struct emu_range *range, CUcontext ctx)
         case EMU_KIND__POOL:
         case EMU_KIND__VMM:
             return range->device == ctx->device || ((ctx->peers >> range->device) & 1);
+        case EMU_KIND__IPC:
+            /* Whichever device has the memory, its addresses belong to the context's device. */
+            if (range->ctx->device == ctx->device)
+                return range->ctx == ctx;
+            return (ctx->peers >> range->ctx->device) & 1;
         default:
             return true;
     }
@@ -190,8 +198,18 @@ static __thread struct {
     CUcontext ctx;
     uint64_t changes;
     char *alias;
+    const uint64_t *live;
+    uint64_t live_id;
 } cache[CACHE_ENTRIES];
 static __thread unsigned cache_next;
+
+/* The alias of addr in an entry of the cache. */
+static void *cache_use(unsigned slot, uintptr_t addr)
+{
+    if (!emu_is_live(cache[slot].live, cache[slot].live_id))
+        emu_stale_use(addr);
+    return cache[slot].alias + (addr - cache[slot].base);
+}
 
 void *emu_translate(CUcontext ctx, const void *addr, size_t n)
 {
@@ -203,11 +221,13 @@ void *emu_translate(CUcontext ctx, const void *addr, size_t n)
     for (int i = 0; i < CACHE_ENTRIES; i++) {
         if (at - cache[i].base < cache[i].size && n <= cache[i].size - (at - cache[i].base) &&
             cache[i].ctx == ctx && cache[i].changes == changes)
-            return cache[i].alias + (at - cache[i].base);
+            return cache_use((unsigned) i, at);
     }
 
     emu_lock_take();
     range = emu_range_find(at);
+    if (range == NULL)
+        emu_stale_missed(at);
     if (range == NULL || n > range->size - (at - range->base) || !range_allows(range, ctx)) {
         emu_lock_give();
         return NULL;
@@ -218,8 +238,10 @@ void *emu_translate(CUcontext ctx, const void *addr, size_t n)
     cache[slot].ctx = ctx;
     cache[slot].changes = __atomic_load_n(&emu_range_changes, __ATOMIC_ACQUIRE);
     cache[slot].alias = emu_alias(range->base);
+    cache[slot].live = range->live;
+    cache[slot].live_id = range->live_id;
     emu_lock_give();
-    return cache[slot].alias + (at - cache[slot].base);
+    return cache_use(slot, at);
 }
 
 EMU_EXPORT void *emu_peek(const void *addr, size_t n)
@@ -240,7 +262,7 @@ void emu_range_report(void)
     static const char *const kinds[] = {
         [EMU_KIND__DEVICE] = "memory",[EMU_KIND__POOL] = "memory",[EMU_KIND__VMM] = "memory",
         [EMU_KIND__HOST] = "host",[EMU_KIND__REGISTERED] = "registration",
-        [EMU_KIND__MANAGED] = "memory"
+        [EMU_KIND__MANAGED] = "memory",[EMU_KIND__IPC] = "mapping"
     };
 
     for (int i = 0; i < emu_range_count; i++) {

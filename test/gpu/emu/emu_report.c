@@ -112,6 +112,9 @@ static void library_ends(void)
                 (long) getpid(), emu_call_count(), emu_failed_count());
         for (int i = 0; i < ncounts; i++)
             fprintf(out, "%8ld %s\n", counts[i].calls, counts[i].function);
+        if (emu_ipc_count("opens") > 0)
+            fprintf(out, "emulated GPU: %ld mappings of other processes' memory, at most %ld at "
+                    "once\n", emu_ipc_count("opens"), emu_ipc_count("most"));
         if (out != stderr)
             fclose(out);
     }
@@ -146,6 +149,7 @@ static const struct {
     {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
     {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
     {CUDA_ERROR_MAP_FAILED, "CUDA_ERROR_MAP_FAILED", "mapping of buffer object failed"},
+    {CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED", "resource already mapped"},
     {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
      "no kernel image is available for execution on the device"},
     {CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",

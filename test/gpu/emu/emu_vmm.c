@@ -6,16 +6,14 @@
 /* Emulated virtual memory management: reserved addresses, physical memory, mappings. Physical
  * memory is a part of the device's file; a mapping maps it at the reserved address's alias. */
 
-#define _GNU_SOURCE
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "emu.h"
 
 #define GRANULARITY ((size_t) 64 << 10)
 
 struct physical {
-    struct emu_range *backing;  /* holds the space in the file; not accessible itself */
+    struct emu_range *backing;  /* its place in the file; not accessible itself */
     int references;             /* the handle and its mappings */
 };
 
@@ -29,6 +27,7 @@ static void physical_release(struct physical *p)
 {
     if (--p->references > 0)
         return;
+    emu_file_give(p->backing->device, p->backing->offset, p->backing->mapped_sz);
     emu_range_remove(p->backing);
     free(p);
 }
@@ -94,7 +93,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle * handle, s
     range.device = prop->location.id;
     emu_lock_take();
     range.base = emu_window_gap(range.device, size);
-    if (range.base && (p->backing = emu_range_add(&range)) != NULL) {
+    range.offset = emu_file_take(range.device, size);
+    if (range.base && range.offset && (p->backing = emu_range_add(&range)) != NULL) {
         p->references = 1;
         *handle = (CUmemGenericAllocationHandle) (uintptr_t) p;
         res = CUDA_SUCCESS;
@@ -135,9 +135,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemMap(CUdeviceptr addr, size_t size, size_t offse
     range.device = device;
     /* The alias of the mapping may be in another device's window than the memory: addresses of any
      * device may map memory of any device. */
-    if (mmap(emu_alias(addr), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-             emu_window_fd(device),
-             (off_t) (p->backing->base - emu_window_base(device) + offset)) != MAP_FAILED &&
+    if (emu_alias_map(addr, size, emu_file_fd(device), p->backing->offset + (off_t) offset) &&
         emu_range_add(&range) != NULL) {
         p->references++;
         m->base = addr;
@@ -168,8 +166,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemUnmap(CUdeviceptr addr, size_t size)
     }
     if (m) {
         range = emu_range_find(addr);
-        mmap(emu_alias(addr), size, PROT_NONE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        emu_alias_unmap(addr, size);
         emu_range_remove(range);
         physical_release(m->physical);
         free(m);
