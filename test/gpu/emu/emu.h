@@ -73,7 +73,7 @@ struct emu_config {
     int init_error;             /* EMU_INIT_ERROR: result of cuInit */
     bool peer;                  /* EMU_PEER */
     bool ipc;                   /* EMU_IPC */
-    bool ipc_reopen;            /* EMU_IPC_REOPEN: a second open counts, and gives the same address */
+    bool ipc_reopen;            /* EMU_IPC_REOPEN: a second open is counted */
     bool ipc_stale;             /* EMU_IPC_STALE: a use of a stale mapping is only counted */
     unsigned ipc_open_us;       /* EMU_IPC_OPEN_US: duration of an open */
     bool concurrent_managed;    /* EMU_CONCURRENT_MANAGED */
@@ -156,6 +156,7 @@ struct emu_range {
     const char *caller;
     unsigned flags;
     unsigned long long id;
+    unsigned access;            /* EMU_KIND__VMM: bit d: device d may access it */
     off_t offset;               /* of device memory: place of its bytes in the memory file */
     bool is_exported;           /* interprocess handles of it were made */
     struct emu_import *import;  /* EMU_KIND__IPC: the file it is in */

@@ -36,11 +36,12 @@ static size_t side_span(const struct side *side, const struct box *box)
     return (rows - 1) * side->row_pitch + box->width;
 }
 
-/* Pools and mapped ranges have their own access rights: no other device may access them. */
+/* Pools and mapped ranges have their own access rights; no other device may access a pool. */
 static bool is_forbidden(const struct emu_range *range, CUstream stream)
 {
-    return (range->kind == EMU_KIND__POOL || range->kind == EMU_KIND__VMM) &&
-        range->device != stream->ctx->device;
+    if (range->kind == EMU_KIND__VMM)
+        return !((range->access >> stream->ctx->device) & 1);
+    return range->kind == EMU_KIND__POOL && range->device != stream->ctx->device;
 }
 
 /* The place of a side. *sync becomes true if the memory's attribute requires synchronous copies;

@@ -148,6 +148,9 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute 
         case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED:
             *value = 1;
             break;
+        case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+            *value = emu_config.ipc;
+            break;
         case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
             *value = emu_config.concurrent_managed;
             break;

@@ -51,8 +51,8 @@ CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext
     char *alias;
 
     range.mapped_sz = (size + EMU_PAGE_SZ - 1) / EMU_PAGE_SZ * EMU_PAGE_SZ;
-    if (range.mapped_sz < size || emu_device_used(device) + range.mapped_sz > emu_config.memory_sz ||
-        !range_make(&range))
+    if (range.mapped_sz < size ||
+        emu_device_used(device) + range.mapped_sz > emu_config.memory_sz || !range_make(&range))
         return CUDA_ERROR_OUT_OF_MEMORY;
 
     alias = emu_alias(range.base);

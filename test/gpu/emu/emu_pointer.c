@@ -20,6 +20,8 @@ static bool may_access(CUcontext ctx, const struct emu_range *range)
 {
     int device = range->kind == EMU_KIND__IPC ? range->ctx->device : range->device;
 
+    if (range->kind == EMU_KIND__VMM)
+        return (range->access >> ctx->device) & 1;
     return !is_device_kind(range->kind) || ctx->device == device || (ctx->peers & (1u << device));
 }
 
@@ -67,6 +69,9 @@ static bool attribute_store(void *value, CUpointer_attribute attribute,
             return true;
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
             *(int *) value = range->kind == EMU_KIND__DEVICE && emu_config.ipc;
+            return true;
+        case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+            *(unsigned long long *) value = range->kind == EMU_KIND__VMM ? range->flags : 0;
             return true;
         case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
             *(unsigned *) value = !emu_current() || !may_access(emu_current(), range) ?

@@ -40,7 +40,10 @@
     F(MemHostGetDevicePointer, 3020)                                            \
     F(MemAddressReserve, 10020) F(MemAddressFree, 10020) F(MemCreate, 10020)    \
     F(MemRelease, 10020) F(MemMap, 10020) F(MemUnmap, 10020)                    \
-    F(MemSetAccess, 10020) F(MemGetAllocationGranularity, 10020)                \
+    F(MemSetAccess, 10020) F(MemGetAccess, 10020)                               \
+    F(MemGetAllocationGranularity, 10020) F(MemExportToShareableHandle, 10020)  \
+    F(MemImportFromShareableHandle, 10020) F(MemRetainAllocationHandle, 11000)  \
+    F(MemGetAllocationPropertiesFromHandle, 10020)                              \
     F(IpcGetMemHandle, 4010) F(IpcOpenMemHandle, 11000) F(IpcCloseMemHandle, 4010) \
     F(PointerGetAttribute, 4000) F(PointerGetAttributes, 7000)                  \
     F(PointerSetAttribute, 6000)                                                \

@@ -178,8 +178,9 @@ static bool range_allows(const struct emu_range *range, CUcontext ctx)
             if (range->device == ctx->device)
                 return range->ctx == ctx;
             return (ctx->peers >> range->device) & 1;
-        case EMU_KIND__POOL:
         case EMU_KIND__VMM:
+            return (range->access >> ctx->device) & 1;
+        case EMU_KIND__POOL:
             return range->device == ctx->device || ((ctx->peers >> range->device) & 1);
         case EMU_KIND__IPC:
             /* Whichever device has the memory, its addresses belong to the context's device. */

@@ -34,6 +34,8 @@ run selftest_kernel EMU_DEVICES=2 EMU_KERNELS="$out/libselftest_kernels.so"
 run selftest_kernel EMU_DEVICES=2 EMU_KERNELS="$out/libselftest_kernels.so" EMU_DELAY_US=0 EMU_SEED=5
 run selftest_state EMU_DEVICES=2
 run selftest_ipc EMU_DEVICES=2 EMU_IPC_STALE=1 EMU_KERNELS="$out/libselftest_kernels.so"
+run selftest_stale EMU_DEVICES=2 EMU_KERNELS="$out/libselftest_kernels.so"
+run selftest_vmm EMU_DEVICES=2
 run selftest_program EMU_DEVICES=2
 counts=$(mktemp) && run selftest_fault EMU_SELFTEST_FILE="$counts"
 rm -f "$counts"
