@@ -7,6 +7,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/datatype/gpu @GPUDT_CPPFLAGS@
 
 noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt.h           \
+    src/mpi/datatype/gpu/gpudt_direct.h    \
     src/mpi/datatype/gpu/gpudt_error.h     \
     src/mpi/datatype/gpu/gpudt_host.h      \
     src/mpi/datatype/gpu/gpudt_info.h      \

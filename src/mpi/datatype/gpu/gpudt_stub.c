@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_info.h"
 #include "gpudt.h"
+#include "gpudt_direct.h"
 #include "gpudt_host.h"
 #include "gpudt_shared.h"
 
@@ -155,4 +156,44 @@ int MPIR_Gpudt_shared_names(const uint64_t ** names)
 
 void MPIR_Gpudt_shared_note(uint64_t name)
 {
+}
+
+size_t MPIR_Gpudt_offer_type_sz(const MPIR_Gpudt_buffer * buffer)
+{
+    return 0;
+}
+
+void MPIR_Gpudt_offer_type_write(const MPIR_Gpudt_buffer * buffer, void *mem)
+{
+}
+
+void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free_fn) (void *))
+{
+    return NULL;
+}
+
+bool MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem)
+{
+    return false;
+}
+
+int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
+{
+    *sz = 0;
+    return -1;
+}
+
+bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer,
+                              MPI_Aint n)
+{
+    return false;
+}
+
+int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
+                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                          bool * is_taken)
+{
+    *op = NULL;
+    *is_taken = false;
+    return MPI_SUCCESS;
 }

@@ -29,12 +29,20 @@
     F(fallbacks_share, "Pools for messages of other processes that could not be mapped")        \
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Segments of messages that went through pageable memory")                    \
+    F(direct_pulls, "Messages copied from memory of the sending process that this one mapped")  \
+    F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \
+    F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \
+    F(ipc_opens, "Allocations of other processes mapped")                                       \
+    F(ipc_failures, "Allocations of other processes that could not be mapped")                  \
+    F(ipc_evictions, "Allocations of other processes unmapped to make room")                    \
     F(memops_waits, "Waits for the default stream, for memory seen for the first time or unmarked") \
     F(memops_unfinished, "Those of these waits after which the stream was still busy")
 
 #define MPII_GPUDT_LEVELS(F)                                                                    \
     F(pinned_bytes, "Bytes of pinned work areas")                                               \
     F(device_bytes, "Bytes of device memory for work areas and datatypes")                      \
+    F(ipc_mapped, "Allocations of other processes that are mapped")                             \
+    F(ipc_bytes, "Their bytes")                                                                 \
     F(cached_types, "Datatypes with lists in device memory, each device counted")               \
     F(engines, "Contexts of devices in use")
 

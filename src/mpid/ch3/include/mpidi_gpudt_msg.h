@@ -13,6 +13,7 @@
 #define MPIDI_GPUDT_MSG_H_INCLUDED
 
 #include "mpidimpl.h"
+#include "mpidu_gpudt_offer.h"
 #include "mpidu_gpudt_staging.h"
 
 /* Instead of a number of credits: the receiver has seen the sender's failure and sends no more
@@ -23,12 +24,19 @@
  * received. */
 #define MPIDI_GPUDT_CTS__REVOKED (-2)
 
+/* The receiver has copied the message from the sender's buffer. */
+#define MPIDI_GPUDT_CTS__PULLED (-3)
+
+/* The receiver cannot do so, and its claim of the offer is given up. */
+#define MPIDI_GPUDT_CTS__UNCLAIMED (-4)
+
 enum MPIDI_Gpudt_segment_e {
     MPIDI_GPUDT_SEGMENT__IDLE,
     MPIDI_GPUDT_SEGMENT__CREDIT,    /* receiver: a credit for it is out */
     MPIDI_GPUDT_SEGMENT__ARRIVING,  /* receiver: the channel is reading its data */
     MPIDI_GPUDT_SEGMENT__MOVING,    /* between the chunk and the user's buffer */
-    MPIDI_GPUDT_SEGMENT__WIRE       /* sender: the channel is writing its data */
+    MPIDI_GPUDT_SEGMENT__WIRE,      /* sender: the channel is writing its data */
+    MPIDI_GPUDT_SEGMENT__CLAIMED    /* sender: its data is not needed if the receiver pulls it */
 };
 
 /* Classes of messages that share the pool; each has a queue of messages that wait for memory. */
@@ -65,6 +73,11 @@ struct MPIDI_Gpudt_msg {
     struct MPIDI_Gpudt_msg *active_next, *active_prev;  /* in the list that the hook polls */
     struct MPIDI_Gpudt_msg *wait_next, *wait_prev;      /* in the queue of those that wait for
                                                          * memory */
+    MPIDU_gpudt_chunk_t *offer_chunk;   /* of a long send; NULL: none */
+    MPIDU_gpudt_offer_name_t offer;     /* send: grain is -1 if there is none */
+    MPL_time_t offered;         /* short send: when the offer was made */
+    bool is_put_off;            /* short send: not packed yet, as the receiver may pull it soon */
+    bool is_pulled;             /* short send: the receiver has pulled it */
     bool is_active;
     bool is_waiting;
     bool wants_memory;          /* found none when it advanced last */
@@ -212,10 +225,28 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
 /* Match an envelope with a receive, or append it to the queue of unexpected messages.
  *   rreq        (OUT)  its request
  *   is_matched  (OUT)  whether a posted receive was found */
-int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
+int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelope_t * pkt,
                                MPIR_Request ** rreq, bool * is_matched);
 
+/* ---- direct copies (ch3u_gpudt_direct.c) ---- */
+
+/* Offer the buffer of a send to the receiver, for MPIDI_Gpudt_envelope_send.
+ *   chunk  (IN)  for the offer, owned by the caller; NULL: none */
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk);
+
+/* Receive a message whose sender offers its buffer, if that is possible.
+ *   rreq           (IN)  matched with the message
+ *   buffer         (IN)  of the receive; owned by the callee if true is returned
+ *   is_claimed     (IN)  whether the sender may withdraw the offer, so that it has to be claimed
+ * Returns whether the message is received this way. Errors are reported in the request. */
+bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                             bool is_claimed);
+
 /* ---- short messages (ch3u_gpudt_short.c) ---- */
+
+/* The receiver has pulled a short message, or has given up its claim.
+ *   what  (IN)  MPIDI_GPUDT_CTS__PULLED or _UNCLAIMED */
+void MPIDI_Gpudt_short_answered(struct MPIDI_Gpudt_msg *msg, int what);
 
 /* Start a short send.
  *   msg  (IN)  new, with one segment */
@@ -223,7 +254,7 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz);
 
 /* A receive has been matched with a message from a GPU buffer. Returns whether it is a short one,
  * whose data has not arrived. */
-bool MPIDI_Gpudt_short_matched(const MPIDI_VC_t * vc, const MPIR_Request * rreq);
+bool MPIDI_Gpudt_short_matched(MPIDI_VC_t * vc, MPIR_Request * rreq);
 
 /* The request of a message from a GPU buffer is destroyed, whether or not its data has arrived. */
 void MPIDI_Gpudt_short_unwanted(const MPIR_Request * rreq);

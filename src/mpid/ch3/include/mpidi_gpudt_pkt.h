@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Packets of messages that are staged through chunks; the protocol is described in
- * ch3u_gpudt_msg.c. Included by mpidpkt.h. A request to send has MPICH's own layout.
+/* Packets of messages with GPU buffers; the protocol is described in ch3u_gpudt_msg.c. Included by
+ * mpidpkt.h.
  *
  * None may be larger than MPICH's own packets, since nemesis sends the size of the largest for
  * each. */
@@ -12,7 +12,15 @@
 #ifndef MPIDI_GPUDT_PKT_H_INCLUDED
 #define MPIDI_GPUDT_PKT_H_INCLUDED
 
+#include "mpidu_gpudt_pool_name.h"
+
 #define MPIDI_GPUDT_MAX_SEGMENTS 8 /* segments of one message in flight */
+
+/* Sender to receiver: the envelope of a message, which is also the request to send of a long one. */
+typedef struct MPIDI_CH3_Pkt_gpudt_envelope {
+    MPIDI_CH3_Pkt_rndv_req_to_send_t rts;       /* first member, since the type of any packet is */
+    MPIDU_gpudt_offer_name_t offer;
+} MPIDI_CH3_Pkt_gpudt_envelope_t;
 
 /* Receiver to sender: clear to send, with credits. The first one opens the message, each later one
  * adds credits. */

@@ -82,6 +82,8 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_wait_set(msg, false);
     DL_DELETE(msgs, msg);
     MPIR_Gpudt_buffer_free(msg->buffer);
+    if (msg->offer_chunk)
+        MPIDU_gpudt_chunk_put(msg->offer_chunk);
     MPL_free(msg);
 }
 
@@ -94,7 +96,8 @@ static void msg_settle(struct MPIDI_Gpudt_msg *msg)
         return;
     }
     MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
-    active_set(msg, MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) > 0);
+    active_set(msg, msg->is_put_off ||
+               MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) > 0);
     if (msg->is_waiting)
         MPIDI_Gpudt_wake();
 }
@@ -238,6 +241,7 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     msg->req = req;
     msg->vc = vc;
     msg->share = share;
+    msg->offer.grain = -1;
     msg->advance = advance;
     msg->buffer = buffer;
     if (buffer)

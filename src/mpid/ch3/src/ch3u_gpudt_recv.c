@@ -62,7 +62,7 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
 
     *buflen = 0;
     *rreqp = NULL;
-    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->rndv_req_to_send, &rreq, &is_matched);
+    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->gpudt_envelope, &rreq, &is_matched);
     if (mpi_errno == MPI_SUCCESS && is_matched)
         MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
     return mpi_errno;
@@ -129,6 +129,9 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
                                        rreq->dev.datatype, &buffer);
     if (mpi_errno == MPI_SUCCESS && buffer == NULL && is_if_gpu)
         return false;
+    if (mpi_errno == MPI_SUCCESS && buffer && rreq->dev.gpudt_vc &&
+        MPIDI_Gpudt_direct_recv(vc, rreq, buffer, false))
+        goto fn_exit;
     total = MPIDI_Gpudt_room_check(rreq);
     if (mpi_errno == MPI_SUCCESS && total == 0)
         MPIR_Gpudt_buffer_free(buffer);

@@ -80,6 +80,15 @@ static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_
     return data_sz <= max && data_sz <= MPIDU_gpudt_chunk_max() && type != MPIDI_REQUEST_TYPE_SSEND;
 }
 
+/* Offer the buffer of a long send, if there is memory for an offer. */
+static void long_offer(struct MPIDI_Gpudt_msg *msg)
+{
+    if (!MPIDI_Gpudt_may_share(msg->vc))
+        return;
+    MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &msg->offer_chunk);
+    MPIDI_Gpudt_direct_offer(msg, msg->offer_chunk);
+}
+
 bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                        MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
                        MPIR_Request ** request, int *mpi_errno_ptr)
@@ -110,6 +119,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
         mpi_errno = MPIDI_Gpudt_short_send(msg, data_sz);
     } else {
         MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
+        long_offer(msg);
         mpi_errno = MPIDI_Gpudt_envelope_send(msg, MPIDI_CH3_PKT_GPUDT_RTS, data_sz);
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -193,6 +203,10 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, NULL, MPIDI_GPUDT_SHARE__SEND,
                                          MPIDI_GPUDT_MAX_SEGMENTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (msg->share == MPIDI_GPUDT_SHARE__SHORT) {
+        MPIDI_Gpudt_short_answered(msg, pkt->n);
+        goto fn_exit;
     }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);

@@ -17,7 +17,11 @@
  * data is kept in pageable memory. So a sender never depends on the receives of earlier messages.
  *
  * Until then the receiver identifies the message by its connection and the sender's request, which
- * exists until its data is sent. */
+ * exists until its data is sent.
+ *
+ * The envelope may offer the sender's buffer to the receiver (ch3u_gpudt_direct.c). If the receiver
+ * claims it, no data is sent. While a receiver does so, later messages to it are packed only after a
+ * short time in which the receiver has not claimed them. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_revoked.h"
@@ -31,6 +35,14 @@ struct inbound {
     intptr_t data_sz;
     bool is_matched;
 };
+
+/* Microseconds until a message is packed that the receiver is expected to pull: more than a packet
+ * takes to the receiver and less than a launch. */
+#define PUT_OFF_US 3.0
+
+/* Whether the last message of a connection that was offered was pulled, by a hash of its address: a
+ * guess suffices. */
+static bool was_pulled[256];
 
 #define NBUCKETS 1024           /* a power of 2 */
 static struct inbound *buckets[NBUCKETS];
@@ -75,6 +87,26 @@ static void finalizers_add(void)
 
 /* ---- sending ---- */
 
+static bool *pulled_flag(const struct MPIDI_Gpudt_msg *msg)
+{
+    return &was_pulled[((uintptr_t) msg->vc >> 6) % 256];
+}
+
+/* Offer the buffer by the chunk that the message will be packed into, if there is room beside the
+ * data. */
+static void short_offer(struct MPIDI_Gpudt_msg *msg)
+{
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
+
+    if (msg->total > MPIDU_GPUDT_POOL_GRAIN - MPIDU_GPUDT_OFFER_SZ ||
+        !MPIDI_Gpudt_may_share(msg->vc) || !MPIDI_Gpudt_segment_fill(segment, msg->total, true))
+        return;
+    MPIDI_Gpudt_direct_offer(msg, segment->chunk);
+    msg->is_put_off = msg->offer.grain >= 0 && *pulled_flag(msg);
+    if (msg->is_put_off)
+        MPL_wtime(&msg->offered);
+}
+
 int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -83,7 +115,8 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz)
     MPIDI_Request_set_msg_type(msg->req, MPIDI_REQUEST_EAGER_MSG);
     msg->advance = short_advance;
     msg->total = data_sz;
-    /* Pack first: nothing is sent if that fails */
+    short_offer(msg);
+    /* Pack first, unless it is put off: nothing is sent if that fails */
     MPIDI_Gpudt_msg_advance(msg);
     mpi_errno = msg->mpi_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -132,13 +165,68 @@ static void data_send(struct MPIDI_Gpudt_msg *msg)
     }
 }
 
+/* Whether to leave a message alone for now, since the receiver may pull it. */
+static bool is_put_off(struct MPIDI_Gpudt_msg *msg)
+{
+    MPL_time_t now;
+    double seconds;
+
+    if (!msg->is_put_off)
+        return false;
+    if (msg->is_cleared && msg->mpi_errno == MPI_SUCCESS) {
+        if (MPIDU_gpudt_offer_is_claimed(&msg->offer)) {
+            msg->is_put_off = false;
+            msg->segment[0].state = MPIDI_GPUDT_SEGMENT__CLAIMED;
+            return true;
+        }
+        MPL_wtime(&now);
+        MPL_wtime_diff(&msg->offered, &now, &seconds);
+        if (seconds < PUT_OFF_US * 1e-6)
+            return true;
+    }
+    msg->is_put_off = !msg->is_cleared && msg->mpi_errno == MPI_SUCCESS;
+    return msg->is_put_off;
+}
+
+/* Whether the data of a packed message is to be sent: not if the receiver pulls it. */
+static bool is_wanted(struct MPIDI_Gpudt_msg *msg)
+{
+    if (msg->is_pulled)
+        return false;
+    if (msg->offer.grain < 0 || msg->is_peer_gone)
+        return true;
+    if (!MPIDU_gpudt_offer_withdraw(&msg->offer))
+        return false;
+    msg->offer.grain = -1;
+    *pulled_flag(msg) = false;
+    return true;
+}
+
+void MPIDI_Gpudt_short_answered(struct MPIDI_Gpudt_msg *msg, int what)
+{
+    struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
+
+    /* The claim may not have been seen yet */
+    msg->is_put_off = false;
+    msg->is_pulled = what == MPIDI_GPUDT_CTS__PULLED;
+    *pulled_flag(msg) = msg->is_pulled;
+    if (segment->state == MPIDI_GPUDT_SEGMENT__CLAIMED)
+        segment->state = msg->started == msg->total && !msg->is_pulled ?
+            MPIDI_GPUDT_SEGMENT__MOVING : MPIDI_GPUDT_SEGMENT__IDLE;
+    MPIDI_Gpudt_msg_advance(msg);
+}
+
 static void short_advance(struct MPIDI_Gpudt_msg *msg)
 {
     struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
     bool is_begun = msg->started == msg->total;
 
-    if (!is_begun && msg->mpi_errno == MPI_SUCCESS) {
-        if (!MPIDI_Gpudt_segment_fill(segment, msg->total, true))
+    if (msg->is_peer_gone && segment->state == MPIDI_GPUDT_SEGMENT__CLAIMED)
+        segment->state = MPIDI_GPUDT_SEGMENT__IDLE;
+    if (segment->state == MPIDI_GPUDT_SEGMENT__CLAIMED || is_put_off(msg))
+        return;
+    if (!is_begun && !msg->is_pulled && msg->mpi_errno == MPI_SUCCESS) {
+        if (segment->chunk == NULL && !MPIDI_Gpudt_segment_fill(segment, msg->total, true))
             return;
         segment->off = 0;
         segment->len = msg->total;
@@ -151,8 +239,15 @@ static void short_advance(struct MPIDI_Gpudt_msg *msg)
     /* Only once: afterwards the segment is owned by the channel, or idle */
     if (msg->done == 0 &&
         (segment->state == MPIDI_GPUDT_SEGMENT__IDLE || MPIDI_Gpudt_msg_moved(msg))) {
-        msg->done = msg->total;
-        data_send(msg);
+        if (is_wanted(msg)) {
+            msg->done = msg->total;
+            data_send(msg);
+        } else if (msg->is_pulled) {
+            msg->done = msg->total;
+            MPIDI_Gpudt_segment_clear(segment);
+        } else {
+            segment->state = MPIDI_GPUDT_SEGMENT__CLAIMED;
+        }
     }
     if (msg->done == msg->total && segment->state == MPIDI_GPUDT_SEGMENT__IDLE) {
         nsending--;
@@ -177,6 +272,23 @@ static struct inbound **inbound_find(const MPIDI_VC_t * vc, MPI_Request sender_r
     return at;
 }
 
+/* Receive a matched message straight from the sender's buffer, if that is possible. */
+static bool short_pull(MPIDI_VC_t * vc, MPIR_Request * rreq)
+{
+    MPIR_Gpudt_buffer *buffer = NULL;
+
+    if (rreq->dev.gpudt_offer.grain < 0)
+        return false;
+    /* A failure is reported when the data arrives */
+    if (MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype,
+                               &buffer) || buffer == NULL)
+        return false;
+    if (MPIDI_Gpudt_direct_recv(vc, rreq, buffer, true))
+        return true;
+    MPIR_Gpudt_buffer_free(buffer);
+    return false;
+}
+
 int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRIBUTE((unused)),
                           intptr_t * buflen, MPIR_Request ** rreqp)
 {
@@ -190,10 +302,14 @@ int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATT
     finalizers_add();
     in = MPL_malloc(sizeof(*in), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!in, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
-    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->rndv_req_to_send, &rreq, &is_matched);
+    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->gpudt_envelope, &rreq, &is_matched);
     if (mpi_errno) {
         MPL_free(in);
         goto fn_fail;
+    }
+    if (is_matched && short_pull(vc, rreq)) {
+        MPL_free(in);
+        goto fn_exit;
     }
     in->vc = vc;
     in->sender_req_id = rreq->dev.sender_req_id;
@@ -210,13 +326,17 @@ int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATT
     goto fn_exit;
 }
 
-bool MPIDI_Gpudt_short_matched(const MPIDI_VC_t * vc, const MPIR_Request * rreq)
+bool MPIDI_Gpudt_short_matched(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
-    struct inbound *in = *inbound_find(vc, rreq->dev.sender_req_id);
+    struct inbound **at = inbound_find(vc, rreq->dev.sender_req_id), *in = *at;
 
     if (in == NULL || in->rreq != rreq)
         return false;
     in->is_matched = true;
+    if (short_pull(vc, rreq)) {
+        *at = in->next;
+        MPL_free(in);
+    }
     return true;
 }
 

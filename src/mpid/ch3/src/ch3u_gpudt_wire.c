@@ -91,10 +91,12 @@ void MPIDI_Gpudt_segment_send(struct MPIDI_Gpudt_segment *segment, void *pkt, si
 int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t data_sz)
 {
     MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_rndv_req_to_send_t *pkt = &upkt.rndv_req_to_send;
+    MPIDI_CH3_Pkt_gpudt_envelope_t *envelope = &upkt.gpudt_envelope;
+    MPIDI_CH3_Pkt_rndv_req_to_send_t *pkt = &envelope->rts;
     MPIR_Request *sreq = msg->req;
 
     MPIDI_Pkt_init(pkt, type);
+    envelope->offer = msg->offer;
     pkt->match = sreq->dev.match;
     pkt->match.parts.rank = sreq->comm->rank;
     pkt->sender_req_id = sreq->handle;
@@ -102,13 +104,14 @@ int MPIDI_Gpudt_envelope_send(struct MPIDI_Gpudt_msg *msg, int type, intptr_t da
     MPIDI_VC_FAI_send_seqnum(msg->vc, seqnum);
     MPIDI_Pkt_set_seqnum(pkt, seqnum);
     MPIDI_Request_set_seqnum(sreq, seqnum);
-    return MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    return MPIDI_Gpudt_send_pkt(msg->vc, envelope, sizeof(*envelope));
 }
 
-int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_send_t * pkt,
+int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelope_t * envelope,
                                MPIR_Request ** rreq_ptr, bool * is_matched)
 {
     int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_rndv_req_to_send_t *pkt = &envelope->rts;
     MPIDI_Message_match match = pkt->match;
     MPIR_Request *rreq;
     int found;
@@ -126,6 +129,7 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_rndv_req_to_
     MPIDI_Request_set_seqnum(rreq, pkt->seqnum);
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
     rreq->dev.gpudt_vc = vc;
+    rreq->dev.gpudt_offer = envelope->offer;
     if (!found) {
         /* Another thread may be blocked in a probe */
         rreq->dev.OnDataAvail = NULL;

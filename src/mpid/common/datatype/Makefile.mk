@@ -12,16 +12,18 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
     src/mpid/ch3/include/mpidi_revoked.h             \
     src/mpid/common/datatype/mpidu_gpudt_mapping.h   \
+    src/mpid/common/datatype/mpidu_gpudt_offer.h     \
     src/mpid/common/datatype/mpidu_gpudt_pool_name.h \
     src/mpid/common/datatype/mpidu_gpudt_staging.h
 
 mpi_core_sources +=                                  \
+    src/mpid/ch3/src/ch3u_gpudt_direct.c             \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
-    src/mpid/ch3/src/ch3u_gpudt_segment.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
+    src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
@@ -29,6 +31,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \
     src/mpid/ch3/src/ch3u_revoked.c                  \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
+    src/mpid/common/datatype/mpidu_gpudt_offer.c     \
     src/mpid/common/datatype/mpidu_gpudt_staging.c
 
 errnames_txt_files += src/mpid/common/datatype/errnames.txt

@@ -90,6 +90,11 @@ int MPIDU_Gpudt_mapping_piece(const struct MPIDU_gpudt_mapping *map, size_t off,
     return -1;
 }
 
+MPL_atomic_uint64_t *MPIDU_Gpudt_mapping_claim(const struct MPIDU_gpudt_mapping *map, int grain)
+{
+    return &head_of(map)->claim[(unsigned) grain & (MPIDU_GPUDT_MAX_CLAIMS - 1)];
+}
+
 /* ---- registration ---- */
 
 static int piece_version(const struct MPIDU_gpudt_mapping *map, int i)

@@ -18,6 +18,8 @@
 
 #define MPIDU_GPUDT_NREGIONS 3
 #define MPIDU_GPUDT_MAX_PIECES 8192     /* in a pool */
+#define MPIDU_GPUDT_MAX_CLAIMS 1024     /* a power of 2, and no less than the number of chunks that may
+                                         * hold an offer, which are adjacent */
 
 /* Pieces start and end at multiples of this, in bytes: whole pages of any size in use. */
 #define MPIDU_GPUDT_PIECE_ALIGN 65536
@@ -39,6 +41,8 @@ struct MPIDU_gpudt_pool_head {
     MPL_atomic_int_t is_shared[MPIR_GPUDT_MAX_NAMES];   /* whether a process that maps the pool uses
                                                          * it too */
     MPL_atomic_int_t nshared;   /* number of times an is_shared was set */
+    MPL_atomic_uint64_t claim[MPIDU_GPUDT_MAX_CLAIMS];  /* states of offers, by grain; see
+                                                         * mpidu_gpudt_offer.c */
 };
 
 struct MPIDU_gpudt_piece {
@@ -89,6 +93,9 @@ bool MPIDU_Gpudt_piece_ready(struct MPIDU_gpudt_mapping *map, int i, const void 
 /* Exchange with the processes of a pool which GPUs are in use: with its owner, or, if it is this
  * process's own, with those that map it. */
 void MPIDU_Gpudt_mapping_compare(struct MPIDU_gpudt_mapping *map);
+
+/* The word that holds the state of the offer in a chunk. */
+MPL_atomic_uint64_t *MPIDU_Gpudt_mapping_claim(const struct MPIDU_gpudt_mapping *map, int grain);
 
 /* Register a piece of any pool, if that is possible. Costs a few loads if it is registered. */
 void MPIDU_Gpudt_piece_register(struct MPIDU_gpudt_mapping *map, int i, const void *gpu_addr);

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The name of a pool, which processes exchange. */
+/* The names of pools and of offers in them, which processes exchange. */
 
 #ifndef MPIDU_GPUDT_POOL_NAME_H_INCLUDED
 #define MPIDU_GPUDT_POOL_NAME_H_INCLUDED
@@ -16,5 +16,12 @@ typedef struct MPIDU_gpudt_pool_name {
     int pid;                    /* process that owns it */
     int fd;                     /* descriptor of the file in that process; -1: not shared */
 } MPIDU_gpudt_pool_name_t;
+
+/* Where a receiver finds an offer (see gpudt_direct.h). */
+typedef struct MPIDU_gpudt_offer_name {
+    MPIDU_gpudt_pool_name_t pool;
+    int grain;                  /* position of its chunk in the pool, in grains; -1: no offer */
+    uint32_t serial;            /* differs from that of the last offer in the chunk */
+} MPIDU_gpudt_offer_name_t;
 
 #endif /* MPIDU_GPUDT_POOL_NAME_H_INCLUDED */

@@ -375,6 +375,17 @@ char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int grain, s
     return map->mem + off;
 }
 
+MPL_atomic_uint64_t *MPIDU_gpudt_pool_claim(const MPIDU_gpudt_offer_name_t * name)
+{
+    struct MPIDU_gpudt_mapping *map = &pool.own;
+
+    if (!pool.is_made)
+        pool_make();
+    if (name->pool.token != pool.own.name.token)
+        map = MPIDU_Gpudt_mapping_other(&name->pool);
+    return map && map->mem && name->grain >= 0 ? MPIDU_Gpudt_mapping_claim(map, name->grain) : NULL;
+}
+
 void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name)
 {
     struct MPIDU_gpudt_mapping *map;

@@ -71,7 +71,11 @@
 
 /* May be NULL in the table: check before the call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
-    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")
+    F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                   \
+    F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
+    F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
+    F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \
+    F(IpcCloseMemHandle, 4010, "cuIpcCloseMemHandle")
 
 /* Members are called cuMemAlloc and so on. Macros of cuda.h turn some of these names into versioned
  * ones. They do so here and at every use, so that the source has the plain names. */

@@ -6,7 +6,9 @@
 noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/engine/gpudt_contexts.h \
     src/mpi/datatype/gpu/engine/gpudt_engine.h   \
+    src/mpi/datatype/gpu/engine/gpudt_export.h   \
     src/mpi/datatype/gpu/engine/gpudt_flag.h     \
+    src/mpi/datatype/gpu/engine/gpudt_import.h   \
     src/mpi/datatype/gpu/engine/gpudt_memops.h   \
     src/mpi/datatype/gpu/engine/gpudt_module.h   \
     src/mpi/datatype/gpu/engine/gpudt_pool.h     \
@@ -17,7 +19,9 @@ if BUILD_GPUDT_CUDA
 mpi_core_sources +=                              \
     src/mpi/datatype/gpu/engine/gpudt_contexts.c \
     src/mpi/datatype/gpu/engine/gpudt_engine.c   \
+    src/mpi/datatype/gpu/engine/gpudt_export.c   \
     src/mpi/datatype/gpu/engine/gpudt_flag.c     \
+    src/mpi/datatype/gpu/engine/gpudt_import.c   \
     src/mpi/datatype/gpu/engine/gpudt_memops.c   \
     src/mpi/datatype/gpu/engine/gpudt_module.c   \
     src/mpi/datatype/gpu/engine/gpudt_pool.c     \

@@ -5,6 +5,7 @@
 
 noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_batch.h   \
+    src/mpi/datatype/gpu/transfer/gpudt_buffer_impl.h \
     src/mpi/datatype/gpu/transfer/gpudt_choice.h  \
     src/mpi/datatype/gpu/transfer/gpudt_data.h    \
     src/mpi/datatype/gpu/transfer/gpudt_flight.h  \
@@ -26,6 +27,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_buffer.c   \
     src/mpi/datatype/gpu/transfer/gpudt_choice.c   \
     src/mpi/datatype/gpu/transfer/gpudt_data.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_direct.c   \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
     src/mpi/datatype/gpu/transfer/gpudt_flight.c   \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \

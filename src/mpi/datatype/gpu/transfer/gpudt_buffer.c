@@ -8,7 +8,7 @@
  * know routes, kernels or streams. */
 
 #include "mpiimpl.h"
-#include "gpudt.h"
+#include "gpudt_buffer_impl.h"
 #include "gpudt_data.h"
 #include "gpudt_error.h"
 #include "gpudt_start.h"
@@ -17,17 +17,7 @@
 #include "engine/gpudt_contexts.h"
 #include "engine/gpudt_register.h"
 
-struct MPIR_Gpudt_buffer {
-    struct MPII_Gpudt_side side;        /* the whole buffer, from position 0; its engine is set */
-    int64_t size;               /* packed bytes */
-    const void *gpu_addr;
-    unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
-};
-
-/* Since the buffer was described, the program may have freed it or destroyed its context. The
- * driver would take an address that is no longer GPU memory for host memory, and a fault in a
- * kernel invalidates the context. */
-static int buffer_check(const MPIR_Gpudt_buffer * buffer)
+int MPII_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_engine_t *engine = buffer->side.engine;
@@ -135,9 +125,8 @@ const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
     return buffer->gpu_addr;
 }
 
-/* The side of bytes [first, first + n), with a reference to the type. */
-static void part_set(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
-                     struct MPII_Gpudt_side *side)
+void MPII_Gpudt_buffer_part(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
+                            struct MPII_Gpudt_side *side)
 {
     *side = buffer->side;
     if (side->type) {
@@ -180,8 +169,9 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     if (op)
         *op = NULL;
     local.src.type = local.dst.type = NULL;
+    local.mapping = NULL;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
-    mpi_errno = buffer_check(buffer);
+    mpi_errno = MPII_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_data_measure(&contig);
     MPII_Gpudt_side_place(&contig, n, other);
@@ -189,7 +179,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
         mpi_errno = MPII_Gpudt_side_classify(other, false);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    part_set(buffer, first, n, unpack ? &local.dst : &local.src);
+    MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
     local.n = n;
     local.lane = unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
     mpi_errno = MPII_Gpudt_op_start(&local, op);

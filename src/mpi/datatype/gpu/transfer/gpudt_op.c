@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_op.h"
 #include "gpudt_batch.h"
+#include "engine/gpudt_import.h"
 
 void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
 {
@@ -40,10 +41,10 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
     if (op->noted)
         MPII_Gpudt_batch_note_copy(op->engine, op->lane, -op->noted);
     op->noted = 0;
-    MPII_Gpudt_op_release_types(op);
+    MPII_Gpudt_op_release(op);
 }
 
-void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op)
+void MPII_Gpudt_op_release(MPIR_Gpudt_op * op)
 {
     struct MPII_Gpudt_side *side[2] = { &op->src, &op->dst };
 
@@ -52,4 +53,7 @@ void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op)
             MPII_Gpudt_type_release(side[i]->type);
         side[i]->type = NULL;
     }
+    if (op->mapping)
+        MPII_Gpudt_import_release(op->mapping);
+    op->mapping = NULL;
 }

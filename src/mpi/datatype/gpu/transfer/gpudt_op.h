@@ -62,6 +62,7 @@ struct MPIR_Gpudt_op {
     int nbusy;                  /* slices in progress */
     int64_t started;            /* bytes in slices that were started */
     unsigned nlooks;            /* checks of flags that were not set */
+    struct MPII_Gpudt_mapping *mapping; /* memory of another process that src is in; NULL: none */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
     struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];
@@ -88,7 +89,7 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op);
 /* Release the resources of an operation that has nothing in flight. */
 void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op);
 
-/* Release the references to datatypes. */
-void MPII_Gpudt_op_release_types(MPIR_Gpudt_op * op);
+/* Release the references to datatypes and mapped memory. */
+void MPII_Gpudt_op_release(MPIR_Gpudt_op * op);
 
 #endif /* GPUDT_OP_H_INCLUDED */

@@ -175,6 +175,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     MPIR_Gpudt_op local;
     struct MPII_Gpudt_side *side[2] = { &local.src, &local.dst };
 
+    local.mapping = NULL;
     for (int i = 0; i < 2; i++)
         MPII_Gpudt_side_place(&b[i], n, side[i]);
     *handled = true;
@@ -195,7 +196,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPII_Gpudt_op_release_types(&local);
+    MPII_Gpudt_op_release(&local);
     return mpi_errno;
   fn_fail:
     *handled = true;

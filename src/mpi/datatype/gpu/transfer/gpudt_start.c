@@ -46,7 +46,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     MPII_Gpudt_ctx_leave(op->drv, &entered);
     return mpi_errno;
   fn_fail:
-    MPII_Gpudt_op_release_types(op);
+    MPII_Gpudt_op_release(op);
     goto fn_exit;
 }
 
@@ -64,7 +64,9 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
         work->dst = local->dst;
         work->n = local->n;
         work->lane = local->lane;
+        work->mapping = local->mapping;
         local->src.type = local->dst.type = NULL;
+        local->mapping = NULL;
     }
     work->drv = MPII_Gpudt_driver_get();
     work->is_blocking = op == NULL;
@@ -79,7 +81,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
   fn_exit:
     if (work != local)
         MPL_free(work);
-    MPII_Gpudt_op_release_types(local);
+    MPII_Gpudt_op_release(local);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

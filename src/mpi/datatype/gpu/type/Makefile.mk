@@ -19,7 +19,8 @@ noinst_HEADERS +=                                  \
     src/mpi/datatype/gpu/type/gpudt_record.h       \
     src/mpi/datatype/gpu/type/gpudt_rows.h         \
     src/mpi/datatype/gpu/type/gpudt_serialize.h    \
-    src/mpi/datatype/gpu/type/gpudt_type.h
+    src/mpi/datatype/gpu/type/gpudt_type.h         \
+    src/mpi/datatype/gpu/type/gpudt_wire.h
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                   \
@@ -37,5 +38,6 @@ mpi_core_sources +=                                   \
     src/mpi/datatype/gpu/type/gpudt_serialize.c       \
     src/mpi/datatype/gpu/type/gpudt_serialize_array.c \
     src/mpi/datatype/gpu/type/gpudt_serialize_list.c  \
-    src/mpi/datatype/gpu/type/gpudt_serialize_loop.c
+    src/mpi/datatype/gpu/type/gpudt_serialize_loop.c  \
+    src/mpi/datatype/gpu/type/gpudt_wire.c
 endif BUILD_GPUDT_CUDA

@@ -53,6 +53,10 @@ cvars:
 /* Entries of a list that a dump prints. */
 #define DUMP_MAX_LIST 16
 
+void (*MPII_Gpudt_published_free) (void *published) = NULL;
+
+static MPL_atomic_uint64_t next_id = MPL_ATOMIC_UINT64_T_INITIALIZER(1);
+
 static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
 static void text_print(const char *title, MPI_Datatype datatype, int rc, char *text);
 
@@ -106,6 +110,8 @@ void MPII_Gpudt_type_release(struct MPII_Gpudt_type *type)
         return;
     if (type->upload)
         type->upload_free(type->upload);
+    if (type->published)
+        MPII_Gpudt_published_free(type->published);
     MPII_Gpudt_serial_free(&type->serial);
     MPL_free(type);
 }
@@ -158,8 +164,10 @@ static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
         text_print("canonical", datatype, rc, text);
     }
 
+    fresh->id = MPL_atomic_fetch_add_uint64(&next_id, 1);
     fresh->upload = NULL;
     fresh->upload_free = NULL;
+    fresh->published = NULL;
     MPL_atomic_store_int(&fresh->ref_count, 1);
     *type = fresh;
 

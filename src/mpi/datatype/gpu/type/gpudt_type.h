@@ -19,13 +19,19 @@ struct MPII_Gpudt_upload;
  * in flight another, so that a type may be freed while it is in use. */
 struct MPII_Gpudt_type {
     MPL_atomic_int_t ref_count;
+    uint64_t id;                /* unique in the process that made it, never 0 */
     struct MPII_Gpudt_serial serial;    /* immutable once the state is published */
     /* Owned by the engine: set and read under the engine's lock, NULL at first. When the last
      * reference is released, upload_free gets it unless it is NULL. upload_free may run inside
      * progress and after the application has destroyed its CUDA context: it must not fail. */
     struct MPII_Gpudt_upload *upload;
     void (*upload_free) (struct MPII_Gpudt_upload * upload);
+    /* See MPIR_Gpudt_buffer_published. */
+    void *published;
 };
+
+/* Frees what `published` of a state points to, when the state is freed. */
+extern void (*MPII_Gpudt_published_free) (void *published);
 
 /* The member of a datatype object that points to its state; NULL: not built yet. */
 static inline void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp)

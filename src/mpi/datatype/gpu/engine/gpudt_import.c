@@ -1,0 +1,318 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Maps allocations of other processes by CUDA IPC, and keeps them mapped. Must not know messages.
+ *
+ * An allocation is identified by its process and by the number that the driver gave it there, which
+ * is never reused. So memory that was freed and allocated again at the same address is never
+ * accessed by an old mapping. A mapping keeps the memory of an allocation that its process has
+ * freed. Therefore the number of mappings and their bytes are limited, and a new allocation removes
+ * mappings of old ones at the same addresses.
+ *
+ * The lists are short, and the mapping used last is at the head. */
+
+#include "mpiimpl.h"
+#include "gpudt_import.h"
+#include "gpudt_vars.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_DIRECT
+      category    : GPUDT
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        Whether a receiver maps GPU memory of senders on the same node and copies from it.
+        auto   - Where the GPUs can access each other, and once mapping the memory pays off
+        never  - Messages pass through host memory
+        always - Map memory when it is first seen
+
+    - name        : MPIR_CVAR_GPUDT_IPC_MAX
+      category    : GPUDT
+      type        : int
+      default     : 512
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Allocations of GPU memory of other processes that are kept mapped, at most. Those in use may
+        exceed it.
+
+    - name        : MPIR_CVAR_GPUDT_IPC_MIB
+      category    : GPUDT
+      type        : int
+      default     : 32768
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Their memory in MiB, at most. Memory that the other process frees is not released while it
+        is mapped. A larger allocation is unmapped when another one is used.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* Microseconds that it takes to map an allocation, and the first one of a GPU. Measured on H200s: 40
+ * to 60, and 2,000. */
+#define OPEN_US 60
+#define FIRST_OPEN_US 2000
+
+/* Failures to map memory of a GPU after which it is taken as out of reach. One may be due to memory
+ * that was freed. */
+#define MAX_FAILURES 3
+
+/* A GPU of another process, as seen by an engine. */
+struct gpu {
+    struct gpu *next;
+    const MPII_Gpudt_engine_t *engine;
+    uint64_t process, gpu;
+    bool was_opened;
+    int nfailures;              /* before the first success */
+};
+
+struct MPII_Gpudt_mapping {
+    struct MPII_Gpudt_mapping *next, *prev;
+    MPII_Gpudt_engine_t *engine;
+    struct gpu *gpu;
+    struct MPII_Gpudt_export export;
+    CUdeviceptr mem;            /* 0: not mapped */
+    bool is_refused;            /* could not be mapped: final */
+    int nrefs;
+    double saved_us;            /* that being mapped would have saved so far */
+};
+
+static struct gpu *gpus;
+static struct MPII_Gpudt_mapping *mappings;     /* the one used last first */
+static int nmappings;           /* all of them */
+static int nopen;               /* mapped ones, and their bytes */
+static uint64_t open_sz;
+
+static void trace(const char *what, const struct MPII_Gpudt_mapping *m, const char *why)
+{
+    if (MPIR_CVAR_GPUDT_TRACE)
+        fprintf(stderr, "[%d] gpudt: %s allocation %" PRIu64 " of %" PRIu64 " bytes of process %"
+                PRIx64 ", GPU %d, for GPU %d%s%s\n", (int) getpid(), what, m->export.id,
+                m->export.sz, m->export.process, (int) m->export.gpu, m->engine->device,
+                why[0] ? ": " : "", why);
+}
+
+/* ---- removing ---- */
+
+/* Unmap memory. The mapping of a context that was destroyed does not exist any more. */
+static void mapping_close(struct MPII_Gpudt_mapping *m)
+{
+    const MPII_Gpudt_engine_t *engine = m->engine;
+    MPII_Gpudt_ctx_t entered;
+
+    if (m->mem == 0)
+        return;
+    if (MPII_Gpudt_engine_is_alive(engine) &&
+        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+        engine->drv->cuIpcCloseMemHandle(m->mem);
+        MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    }
+    trace("unmapped", m, "");
+    m->mem = 0;
+    nopen--;
+    open_sz -= m->export.sz;
+    MPII_GPUDT_UNCOUNT(ipc_mapped, 1);
+    MPII_GPUDT_UNCOUNT(ipc_bytes, m->export.sz);
+}
+
+static void mapping_remove(struct MPII_Gpudt_mapping *m)
+{
+    mapping_close(m);
+    DL_DELETE(mappings, m);
+    nmappings--;
+    MPL_free(m);
+}
+
+/* Remove mappings of allocations that the other process must have freed, since a new one has some
+ * of their addresses. */
+static void stale_remove(const MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export)
+{
+    struct MPII_Gpudt_mapping *m, *next;
+
+    DL_FOREACH_SAFE(mappings, m, next) {
+        if (m->export.process == export->process && m->export.id < export->id &&
+            m->export.base < export->base + export->sz &&
+            export->base < m->export.base + m->export.sz && m->nrefs == 0)
+            mapping_remove(m);
+    }
+}
+
+/* Remove mappings that were not used for longest until there is room for one of sz bytes. */
+static void room_make(uint64_t sz)
+{
+    const uint64_t max_sz = (uint64_t) MPL_MAX(MPIR_CVAR_GPUDT_IPC_MIB, 0) << 20;
+    const int max = MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1);
+    struct MPII_Gpudt_mapping *m, *prev;
+
+    if (mappings == NULL || (nopen < max && open_sz + sz <= max_sz))
+        return;
+    for (m = mappings->prev; nopen >= max || open_sz + sz > max_sz; m = prev) {
+        bool is_first = m == mappings;
+        prev = m->prev;
+        if (m->mem && m->nrefs == 0) {
+            MPII_GPUDT_COUNT(ipc_evictions, 1);
+            mapping_close(m);
+        }
+        if (is_first)
+            break;
+    }
+}
+
+/* For MPIR_Add_finalize: before the engines are freed. */
+static int imports_end(void *unused ATTRIBUTE((unused)))
+{
+    while (mappings)
+        mapping_remove(mappings);
+    while (gpus) {
+        struct gpu *gpu = gpus;
+        gpus = gpu->next;
+        MPL_free(gpu);
+    }
+    return 0;
+}
+
+/* ---- finding ---- */
+
+static struct gpu *gpu_find(const MPII_Gpudt_engine_t * engine,
+                            const struct MPII_Gpudt_export *export)
+{
+    struct gpu *gpu;
+
+    for (gpu = gpus; gpu; gpu = gpu->next) {
+        if (gpu->engine == engine && gpu->process == export->process && gpu->gpu == export->gpu)
+            return gpu;
+    }
+    gpu = MPL_calloc(1, sizeof(*gpu), MPL_MEM_BUFFER);
+    if (gpu == NULL)
+        return NULL;
+    if (gpus == NULL)
+        MPIR_Add_finalize(imports_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
+    gpu->engine = engine;
+    gpu->process = export->process;
+    gpu->gpu = export->gpu;
+    gpu->next = gpus;
+    gpus = gpu;
+    return gpu;
+}
+
+/* Forget the allocation that was not used for longest, if there are too many. */
+static void count_limit(void)
+{
+    struct MPII_Gpudt_mapping *m;
+
+    if (nmappings < 4 * MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1))
+        return;
+    m = mappings->prev;
+    if (m->nrefs == 0)
+        mapping_remove(m);
+}
+
+/* The mapping of an allocation, at the head of the list; made if it is new. NULL: out of memory. */
+static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
+                                               const struct MPII_Gpudt_export *export)
+{
+    struct MPII_Gpudt_mapping *m;
+
+    DL_FOREACH(mappings, m) {
+        if (m->export.id == export->id && m->export.process == export->process &&
+            m->engine == engine) {
+            if (m != mappings) {
+                DL_DELETE(mappings, m);
+                DL_PREPEND(mappings, m);
+            }
+            return m;
+        }
+    }
+    stale_remove(engine, export);
+    count_limit();
+    m = MPL_calloc(1, sizeof(*m), MPL_MEM_BUFFER);
+    if (m == NULL)
+        return NULL;
+    m->engine = engine;
+    m->export = *export;
+    m->gpu = gpu_find(engine, export);
+    if (m->gpu == NULL) {
+        MPL_free(m);
+        return NULL;
+    }
+    DL_PREPEND(mappings, m);
+    nmappings++;
+    return m;
+}
+
+struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
+                                                  const struct MPII_Gpudt_export *export,
+                                                  double saved_us)
+{
+    const struct MPII_Gpudt_export copy = *export;
+    struct MPII_Gpudt_mapping *m;
+
+    if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_never || copy.process == 0 ||
+        copy.id == 0 || engine->drv->cuIpcOpenMemHandle == NULL)
+        return NULL;
+    m = mapping_find(engine, &copy);
+    if (m == NULL || m->is_refused || (m->mem == 0 && m->gpu->nfailures == MAX_FAILURES))
+        return NULL;
+    if (m->mem == 0 && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto) {
+        m->saved_us += saved_us;
+        if (m->saved_us < (m->gpu->was_opened ? OPEN_US : FIRST_OPEN_US))
+            return NULL;
+    }
+    return m;
+}
+
+/* ---- mapping ---- */
+
+CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
+{
+    const MPII_Gpudt_driver_t *drv = m->engine->drv;
+    CUresult res;
+
+    if (likely(m->mem)) {
+        MPII_GPUDT_COUNT(ipc_hits, 1);
+        m->nrefs++;
+        return m->mem;
+    }
+    room_make(m->export.sz);
+    res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (res != CUDA_SUCCESS) {
+        const char *name = "";
+        drv->cuGetErrorName(res, &name);
+        m->mem = 0;
+        m->is_refused = true;
+        if (!m->gpu->was_opened)
+            m->gpu->nfailures++;
+        MPII_GPUDT_COUNT(ipc_failures, 1);
+        trace("cannot map", m, name);
+        return 0;
+    }
+    m->gpu->was_opened = true;
+    m->nrefs++;
+    nopen++;
+    open_sz += m->export.sz;
+    MPII_GPUDT_COUNT(ipc_opens, 1);
+    MPII_GPUDT_COUNT(ipc_mapped, 1);
+    MPII_GPUDT_COUNT(ipc_bytes, m->export.sz);
+    trace("mapped", m, "");
+    return m->mem;
+}
+
+void MPII_Gpudt_import_release(struct MPII_Gpudt_mapping *m)
+{
+    m->nrefs--;
+}

@@ -1,0 +1,30 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The description of a buffer of the program; see gpudt.h. */
+
+#ifndef GPUDT_BUFFER_IMPL_H_INCLUDED
+#define GPUDT_BUFFER_IMPL_H_INCLUDED
+
+#include "gpudt.h"
+#include "gpudt_side.h"
+
+struct MPIR_Gpudt_buffer {
+    struct MPII_Gpudt_side side;        /* the whole buffer, from position 0; its engine is set */
+    int64_t size;               /* packed bytes */
+    const void *gpu_addr;
+    unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
+};
+
+/* Since the buffer was described, the program may have freed it or destroyed its context. The
+ * driver would take an address that is no longer GPU memory for host memory, and a fault in a
+ * kernel invalidates the context. */
+int MPII_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer);
+
+/* The side of bytes [first, first + n), with a reference to the type. */
+void MPII_Gpudt_buffer_part(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
+                            struct MPII_Gpudt_side *side);
+
+#endif /* GPUDT_BUFFER_IMPL_H_INCLUDED */

@@ -1,0 +1,220 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Messages that the receiver copies from the sender's GPU memory, which it maps:
+ *
+ *     sender                                                       receiver
+ *       | -- envelope with an offer of the buffer -------------------->  |  matched with a receive
+ *       |                                                                |  copy (GPU)
+ *       | <--------------------------------------- clear to send: pulled |
+ *
+ * The sender of a long message waits for the receiver in any case. A short send must not depend on
+ * the receiver: it packs the message as if there were no offer, and then withdraws the offer. The
+ * receiver claims the offer before it copies. Whoever comes first decides (mpidu_gpudt_offer.h).
+ *
+ * Where the receiver cannot map the memory, messages are staged as described in
+ * ch3u_gpudt_msg.c. */
+
+#include "mpidi_gpudt_msg.h"
+#include "gpudt_direct.h"
+
+/* Bytes of the largest description of a datatype that is part of an offer, and of all that are
+ * published. */
+#define INLINE_MAX (MPIDU_GPUDT_OFFER_SZ - MPIR_GPUDT_OFFER_HEAD)
+#define PUBLISHED_MAX (16 << 20)
+
+/* The description of a datatype, in a chunk. Receivers read it while a message of that type is in
+ * flight, and keep what they have read. */
+struct published {
+    struct published *next, *prev;
+    void **slot;                /* of the datatype, which points here */
+    MPIDU_gpudt_chunk_t *chunk;
+    int grain;
+};
+static struct published *published = NULL;
+static size_t published_sz = 0;
+static bool has_finalizer = false;
+
+/* ---- sending ---- */
+
+static void published_free(void *what)
+{
+    struct published *p = what;
+
+    DL_DELETE(published, p);
+    published_sz -= p->chunk->sz;
+    *p->slot = NULL;
+    MPIDU_gpudt_chunk_put(p->chunk);
+    MPL_free(p);
+}
+
+/* For MPIR_Add_finalize: before the pool is freed. */
+static int published_end(void *unused ATTRIBUTE((unused)))
+{
+    while (published)
+        published_free(published);
+    has_finalizer = false;
+    return 0;
+}
+
+/* Where the description of a buffer's datatype is published, in grains; -1: there is no room. */
+static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
+{
+    void **slot = MPIR_Gpudt_buffer_published(buffer, published_free);
+    struct published *p = *slot;
+    MPIDU_gpudt_pool_name_t name;
+
+    if (p)
+        return p->grain;
+    if (sz > MPIDU_gpudt_chunk_max() || published_sz + sz > PUBLISHED_MAX)
+        return -1;
+    p = MPL_calloc(1, sizeof(*p), MPL_MEM_BUFFER);
+    if (p == NULL)
+        return -1;
+    MPIDU_gpudt_chunk_get(sz, NULL, false, &p->chunk);
+    if (p->chunk == NULL || !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
+        if (p->chunk)
+            MPIDU_gpudt_chunk_put(p->chunk);
+        MPL_free(p);
+        return -1;
+    }
+    if (!has_finalizer)
+        MPIR_Add_finalize(published_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    has_finalizer = true;
+    MPIR_Gpudt_offer_type_write(buffer, p->chunk->mem);
+    p->slot = slot;
+    *slot = p;
+    DL_APPEND(published, p);
+    published_sz += p->chunk->sz;
+    return p->grain;
+}
+
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk)
+{
+    size_t type_sz = MPIR_Gpudt_offer_type_sz(msg->buffer);
+    int type_at = -1;
+
+    msg->offer.grain = -1;
+    if (chunk == NULL || !MPIDI_Gpudt_may_share(msg->vc) || !MPIDU_gpudt_offer_fits(chunk))
+        return;
+    if (type_sz > INLINE_MAX) {
+        type_at = published_grain(msg->buffer, type_sz);
+        if (type_at < 0)
+            return;
+    }
+    if (MPIR_Gpudt_offer_make(msg->buffer, type_at, MPIDU_gpudt_offer_mem(chunk)))
+        MPIDU_gpudt_offer_open(chunk, &msg->offer);
+}
+
+/* ---- receiving ---- */
+
+/* Send a clear to send without credits. */
+static int answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what)
+{
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt.gpudt_cts;
+
+    memset(&upkt, 0, sizeof(upkt));
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_CTS);
+    pkt->sender_req_id = rreq->dev.sender_req_id;
+    pkt->receiver_req_id = rreq->handle;
+    pkt->n = what;
+    return MPIDI_Gpudt_send_pkt(vc, pkt, sizeof(*pkt));
+}
+
+static void pull_advance(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno;
+
+    if (MPIDI_Gpudt_msg_moved(msg) == NULL)
+        return;
+    if (!msg->is_peer_gone) {
+        mpi_errno = answer_send(msg->vc, msg->req, MPIDI_GPUDT_CTS__PULLED);
+        if (mpi_errno)
+            MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+    }
+    MPIDI_Gpudt_msg_end(msg);
+}
+
+/* Find the description of the sender's datatype, if it is not part of the offer. Returns false if it
+ * cannot be mapped. */
+static bool type_find(const MPIDU_gpudt_offer_name_t * name, const MPIR_Gpudt_offer_t * offer,
+                      const void **type)
+{
+    size_t sz;
+    int grain = MPIR_Gpudt_offer_type_at(offer, &sz);
+
+    *type = NULL;
+    if (grain >= 0)
+        *type = MPIDU_gpudt_pool_import(&name->pool, grain, sz, NULL);
+    return grain < 0 || *type;
+}
+
+/* Start the copy. Returns false if nothing was started, as the memory could not be mapped. */
+static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                       const MPIR_Gpudt_offer_t * offer, int64_t total)
+{
+    int mpi_errno = MPI_SUCCESS, pull_errno;
+    struct MPIDI_Gpudt_msg *msg;
+    MPIR_Gpudt_op *op;
+    const void *type;
+    bool is_taken;
+
+    if (!type_find(&rreq->dev.gpudt_offer, offer, &type))
+        return false;
+    pull_errno = MPIR_Gpudt_offer_pull(offer, type, buffer, total, &op, &is_taken);
+    if (!is_taken)
+        return false;
+    MPIDI_Gpudt_room_check(rreq);
+    mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__EAGER, 1, pull_advance,
+                                     &msg);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    msg->total = msg->started = total;
+    msg->segment[0].state = MPIDI_GPUDT_SEGMENT__MOVING;
+    msg->segment[0].op = op;
+    if (pull_errno)
+        MPIDI_Gpudt_msg_fail(msg, pull_errno);
+    MPIDI_Gpudt_msg_advance(msg);
+
+  fn_exit:
+    return true;
+  fn_fail:
+    MPIR_Gpudt_free(op);
+    rreq->status.MPI_ERROR = mpi_errno;
+    answer_send(vc, rreq, MPIDI_GPUDT_CTS__PULLED);
+    MPID_Request_complete(rreq);
+    goto fn_exit;
+}
+
+/* Bytes that will be received. */
+static int64_t total_of(const MPIR_Request * rreq)
+{
+    MPI_Aint dt_sz;
+
+    MPIR_Datatype_get_size_macro(rreq->dev.datatype, dt_sz);
+    return MPL_MIN(rreq->dev.recv_data_sz, rreq->dev.user_count * dt_sz);
+}
+
+bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                             bool is_claimed)
+{
+    const MPIDU_gpudt_offer_name_t *name = &rreq->dev.gpudt_offer;
+    const MPIR_Gpudt_offer_t *offer;
+    int64_t total = total_of(rreq);
+
+    if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_may_share(vc))
+        return false;
+    offer = MPIDU_gpudt_offer_find(name);
+    if (offer == NULL || !MPIR_Gpudt_offer_is_good(offer, buffer, total) ||
+        (is_claimed && !MPIDU_gpudt_offer_claim(name)))
+        return false;
+    if (pull_start(vc, rreq, buffer, offer, total))
+        return true;
+    if (is_claimed) {
+        MPIDU_gpudt_offer_unclaim(name);
+        answer_send(vc, rreq, MPIDI_GPUDT_CTS__UNCLAIMED);
+    }
+    return false;
+}

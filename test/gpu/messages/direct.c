@@ -1,0 +1,271 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Tests messages that the receiver copies from the sender's GPU memory. Two processes, with a GPU
+ * each if the machine has two. To be run with MPIR_CVAR_GPUDT_DIRECT=always, except where noted.
+ *
+ * Usage: direct WHAT
+ *   pulled    messages of every kind of datatype are copied this way, expected ones and unexpected
+ *             ones, and nothing passes through host memory
+ *   refused   none is, as the memory cannot be mapped
+ *   kinds     memory that cannot be mapped goes the other way; mixed ends
+ *   renewed   memory that is freed and allocated again at the same address
+ *   bounded   with MPIR_CVAR_GPUDT_IPC_MAX=4: more allocations than may be mapped
+ *   late      unexpected short messages whose buffers are reused at once
+ *   auto      with MPIR_CVAR_GPUDT_DIRECT=auto: memory is mapped once that pays off */
+
+#include "report.h"
+#include "side.h"
+
+#include <string.h>
+
+#define MAX_TYPES 8
+#define BOUND 4
+#define EAGER_MAX 8192          /* as MPIR_CVAR_GPUDT_EAGER_MAX */
+#define LONG_LIST 3000          /* entries; too many for an offer */
+
+static int rank, other;
+static enum mem_kind kind = MEM__DEVICE;
+static unsigned nlong;          /* messages received that are sent by rendezvous. A short one may be
+                                 * packed before its receive is posted */
+
+static int types_make(MPI_Datatype * types)
+{
+    const int lengths[] = { 3, 1, 4, 1, 5, 9, 2, 6 }, displs[] = { 0, 5, 7, 12, 14, 20, 30, 33 };
+    const int sizes[] = { 9, 8, 7 }, subsizes[] = { 4, 3, 5 }, starts[] = { 2, 1, 1 };
+    const int two[] = { 1, 2 };
+    const MPI_Aint at[] = { 0, 16 };
+    const MPI_Datatype members[] = { MPI_DOUBLE, MPI_INT };
+    static int long_lengths[LONG_LIST], long_displs[LONG_LIST];
+    int n = 0;
+
+    MPI_Type_contiguous(1, MPI_DOUBLE, &types[n++]);
+    MPI_Type_vector(5, 1, 2, MPI_DOUBLE, &types[n++]);
+    MPI_Type_vector(3, 2, 5, MPI_BYTE, &types[n++]);
+    MPI_Type_indexed(8, lengths, displs, MPI_INT, &types[n++]);
+    MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_FLOAT, &types[n++]);
+    MPI_Type_create_struct(2, two, at, members, &types[n++]);
+    for (int i = 0; i < LONG_LIST; i++) {
+        long_lengths[i] = 1 + i % 5;
+        long_displs[i] = 7 * i + i % 2;
+    }
+    MPI_Type_indexed(LONG_LIST, long_lengths, long_displs, MPI_SHORT, &types[n++]);
+    for (int i = 0; i < n; i++)
+        MPI_Type_commit(&types[i]);
+    return n;
+}
+
+/* One message from rank 0 to rank 1, or back.
+ *   is_late  (IN)  the receive is posted after the message has arrived */
+static void message(int from, MPI_Datatype type, int count, int seed, int is_late)
+{
+    struct side s;
+
+    side_make(&s, kind, type, count, seed % 16);
+    if (from == rank) {
+        MPI_Request req;
+        side_fill(&s, seed);
+        CHECK_MPI(MPI_Isend(s.buf, count, type, other, seed, MPI_COMM_WORLD, &req));
+        if (is_late)
+            CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, other, 99999, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        side_check(&s, "a send buffer", seed, s.size);
+    } else {
+        side_clear(&s, seed);
+        if (is_late)
+            CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, other, 99999, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Recv(s.buf, count, type, other, seed, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        side_check(&s, "a receive buffer", seed, s.size);
+        nlong += s.size > EAGER_MAX;
+    }
+    side_free(&s);
+}
+
+static void all_types(int seed)
+{
+    static const int counts[] = { 1, 7, 60, 700 };
+    MPI_Datatype types[MAX_TYPES];
+    int ntypes = types_make(types);
+
+    for (int t = 0; t < ntypes; t++) {
+        for (int c = 0; c < 4; c++) {
+            for (int from = 0; from < 2; from++)
+                message(from, types[t], counts[c], seed + t * 8 + c * 2 + from, c % 2);
+        }
+    }
+    for (int t = 0; t < ntypes; t++)
+        MPI_Type_free(&types[t]);
+}
+
+static void pulled(void)
+{
+    unsigned long long before = report_variable("gpudt_direct_pulls");
+
+    all_types(0);
+    CHECK(nlong >= 7);
+    CHECK(report_variable("gpudt_direct_pulls") - before >= nlong);
+    CHECK(report_variable("gpudt_direct_refused") == 0);
+    CHECK(report_variable("gpudt_ipc_failures") == 0);
+}
+
+static void refused(void)
+{
+    all_types(0);
+    CHECK(report_variable("gpudt_direct_pulls") == 0);
+    CHECK(report_variable("gpudt_ipc_mapped") == 0);
+}
+
+static void kinds(void)
+{
+    static const enum mem_kind others[] = {
+        MEM__POOL, MEM__MAPPED, MEM__MANAGED, MEM__PINNED, MEM__PAGEABLE, MEM__OTHER_CTX
+    };
+    const enum mem_kind own = kind;
+
+    for (int i = 0; i < 6; i++) {
+        for (int which = 0; which < 3; which++) {
+            kind = which == 2 || which == rank ? others[i] : own;
+            if (mem_exists(kind))
+                all_types(1000 * i + 100 * which);
+        }
+    }
+    kind = own;
+}
+
+static void renewed(void)
+{
+    char *last = NULL;
+    int nsame = 0;
+
+    for (int i = 0; i < 200; i++) {
+        struct side s;
+        side_make(&s, kind, MPI_DOUBLE, 4096, 0);
+        nsame += s.mem.addr == last;
+        last = s.mem.addr;
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Send(s.buf, 4096, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
+        } else {
+            side_clear(&s, i);
+            CHECK_MPI(MPI_Recv(s.buf, 4096, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+        }
+        side_free(&s);
+    }
+    if (rank == 1) {
+        CHECK(report_variable("gpudt_direct_pulls") == 200);
+        CHECK(report_variable("gpudt_ipc_opens") == 200);
+        CHECK(report_variable("gpudt_ipc_mapped") <= 200 - (unsigned) nsame / 2);
+    }
+    CHECK(nsame > 100);
+}
+
+static void bounded(void)
+{
+    struct side s[3 * BOUND];
+
+    for (int i = 0; i < 3 * BOUND; i++)
+        side_make(&s[i], kind, MPI_DOUBLE, 100, 0);
+    for (int i = 0; i < 9 * BOUND; i++) {
+        struct side *one = &s[i % (3 * BOUND)];
+        if (rank == 0) {
+            side_fill(one, i);
+            CHECK_MPI(MPI_Ssend(one->buf, 100, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
+        } else {
+            side_clear(one, i);
+            CHECK_MPI(MPI_Recv(one->buf, 100, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+            side_check(one, "a receive buffer", i, one->size);
+            CHECK(report_variable("gpudt_ipc_mapped") <= BOUND);
+        }
+    }
+    if (rank == 1) {
+        CHECK(report_variable("gpudt_direct_pulls") == 9 * BOUND);
+        CHECK(report_variable("gpudt_ipc_evictions") == 9 * BOUND - BOUND);
+    }
+    for (int i = 0; i < 3 * BOUND; i++)
+        side_free(&s[i]);
+}
+
+/* The sender fills its buffer anew after each MPI_Send. The receiver looks at half of the messages
+ * when they have arrived. */
+static void late(void)
+{
+    struct side s;
+
+    side_make(&s, kind, MPI_INT, 500, 0);
+    for (int i = 0; i < 400; i++) {
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Send(s.buf, 500, MPI_INT, 1, i, MPI_COMM_WORLD));
+        } else {
+            side_clear(&s, i);
+            if (i % 2)
+                CHECK_MPI(MPI_Probe(0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            CHECK_MPI(MPI_Recv(s.buf, 500, MPI_INT, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+        }
+    }
+    side_free(&s);
+}
+
+/* A first message is not worth the time to map its memory; many are. */
+static void automatic(void)
+{
+    struct side s;
+
+    side_make(&s, kind, MPI_DOUBLE, 1000, 0);
+    for (int i = 0; i < 1000; i++) {
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Ssend(s.buf, 1000, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
+        } else {
+            side_clear(&s, i);
+            CHECK_MPI(MPI_Recv(s.buf, 1000, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+            if (i == 0)
+                CHECK(report_variable("gpudt_ipc_opens") == 0);
+        }
+    }
+    if (rank == 1) {
+        CHECK(report_variable("gpudt_ipc_opens") == 1);
+        CHECK(report_variable("gpudt_direct_pulls") > 0);
+    }
+    side_free(&s);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run) (void);
+    } tests[] = {
+        {"pulled", pulled}, {"refused", refused}, {"kinds", kinds}, {"renewed", renewed},
+        {"bounded", bounded}, {"late", late}, {"auto", automatic}
+    };
+    int provided, found = 0;
+
+    report_time_limit(120);
+    MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    if (rank == 1 && mem_exists(MEM__OTHER_DEVICE))
+        kind = MEM__OTHER_DEVICE;
+    gpu_set_current(kind == MEM__OTHER_DEVICE);
+    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
+            tests[i].run();
+            found = 1;
+        }
+    }
+    CHECK(found);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return report_done();
+}
