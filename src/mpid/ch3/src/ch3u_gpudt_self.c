@@ -6,9 +6,9 @@
 /* Messages of a process to itself with a GPU buffer. The copy starts when send and receive are
  * matched, and the progress engine completes both requests, so many copies can be in flight.
  *
- * Between two noncontiguous buffers a short message is staged through a chunk of pinned memory, as
- * one from another process is: its pack and unpack operations then join the batches of other
- * messages. */
+ * One kernel copies between two noncontiguous buffers. Only if other copies are in flight, a short
+ * message is staged through a chunk of pinned memory, as one from another process is: its pack and
+ * unpack operations then join the batches of other messages. */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -42,7 +42,7 @@ static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *from = NULL;
 
-    if (copy->sz > BY_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
+    if (copies == NULL || copy->sz > BY_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
         goto fn_exit;
     mpi_errno = MPIR_Gpudt_buffer_make(sbuf, scount, sdt, &from);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

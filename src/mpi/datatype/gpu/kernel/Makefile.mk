@@ -30,9 +30,11 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_batch.cuh     \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copy.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_move.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pair.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_tile.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_transpose.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_any.cuh  \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_list.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_bitmap.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_tree.cuh \

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every kernel has one parameter, one of the MPII_Gpudt_args_* structs. Each struct but that of the
- * batch kernel starts with a *span*: the bytes of the stream to move, and their division into
- * tiles.
+/* Every kernel has one parameter, one of the MPII_Gpudt_args_* structs. Each struct but those of the
+ * batch and pair kernels starts with a *span*: the bytes of the stream to move, and their division
+ * into tiles.
  *
  *   packed memory   ... | lead  |  head  |  word  word  word ... word  |  tail  |
  *                       ^       ^        ^                             ^        ^
@@ -173,6 +173,47 @@ struct MPII_Gpudt_args_tree {
     int32_t pad;
     int32_t narrow;             /* 1: narrow the search in the topmost list for each tile */
     struct MPII_Gpudt_node node[MPII_GPUDT_MAX_NODES];
+};
+
+/* The pair kernels move a range of the packed stream from one datatype to another. A tile of the
+ * stream is gathered from the source into shared memory, and scattered from there to the
+ * destination. The two sides have their own units and locators.
+ *
+ *   tiles in shared memory   |  |  tile 0  |  tile 1  |  ...  |  last  |  |
+ *   bytes, counted from it   0  begin                                last
+ *
+ * The first byte of the range is placed such that units of both sides are aligned in the tiles. */
+#define MPII_GPUDT_PAIR_TILE   16384    /* bytes of a tile, at most */
+#define MPII_GPUDT_PAIR_WINDOW 256      /* entries of a list that a block keeps in shared memory */
+
+/* Forms in which a side is passed. */
+enum MPII_Gpudt_family_e {
+    MPII_GPUDT_FAMILY__BOX,
+    MPII_GPUDT_FAMILY__BITMAP,
+    MPII_GPUDT_FAMILY__LIST,
+    MPII_GPUDT_FAMILY__TREE
+};
+
+/* Of the spans only `user` is read. */
+struct MPII_Gpudt_pair_side {
+    int32_t family;             /* enum MPII_Gpudt_family_e */
+    int32_t unit_log;           /* units of 1 << unit_log bytes */
+    int64_t shift;              /* stream position of byte 0 of tile 0, which may be negative */
+    union {
+        struct MPII_Gpudt_span span;    /* first member of all */
+        struct MPII_Gpudt_args_box box;
+        struct MPII_Gpudt_args_list list;
+        struct MPII_Gpudt_args_tree tree;
+    } args;
+};
+
+struct MPII_Gpudt_args_pair {
+    struct MPII_Gpudt_end end;
+    int64_t last;               /* end of the range, counted from byte 0 of tile 0 */
+    int64_t ntiles;
+    int32_t begin;              /* of the range, below 16 */
+    int32_t tile;               /* bytes of a tile, a multiple of 16 */
+    struct MPII_Gpudt_pair_side side[2]; /* source, destination */
 };
 
 /* One move of a batch, in pinned host memory. */

@@ -19,10 +19,12 @@
 #define GPUDT_METHOD __device__ __forceinline__
 /* For loops over arrays that must be in registers, which cannot be indexed. */
 #define GPUDT_UNROLL _Pragma("unroll")
+#define GPUDT_NO_UNROLL _Pragma("unroll 1")
 #else
 #define GPUDT_FN static inline
 #define GPUDT_METHOD inline
 #define GPUDT_UNROLL
+#define GPUDT_NO_UNROLL
 #endif
 
 #ifdef __CUDACC__

@@ -37,6 +37,11 @@
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)
 
+/* K_(name, index type, id): the kernels gpudt_<name>, from datatype to datatype. */
+#define MPII_GPUDT_KERNEL_PAIRS(K_)             \
+    K_(pair32, uint32_t, PAIR32)                \
+    K_(pair64, uint64_t, PAIR64)
+
 #define MPII_GPUDT_KERNEL_ALL(K_)               \
     MPII_GPUDT_KERNEL_FAMILIES(K_)              \
     MPII_GPUDT_KERNEL_TRANSPOSES(K_)
@@ -45,13 +50,17 @@
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK,      \
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK,
 
+#define MPII_GPUDT_KERNEL_PAIR_ID(name_, index_, id_)   MPII_GPUDT_KERNEL__ ## id_,
+
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_ALL(MPII_GPUDT_KERNEL_IDS)
+    MPII_GPUDT_KERNEL_PAIRS(MPII_GPUDT_KERNEL_PAIR_ID)
     MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };
 
 #undef MPII_GPUDT_KERNEL_IDS
+#undef MPII_GPUDT_KERNEL_PAIR_ID
 
 #endif /* GPUDT_KERNEL_LIST_H_INCLUDED */

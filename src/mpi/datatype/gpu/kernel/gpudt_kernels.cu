@@ -11,6 +11,7 @@
 #endif
 
 #include "gpudt_batch.cuh"
+#include "gpudt_pair.cuh"
 #include "gpudt_transpose.cuh"
 #include "gpudt_walk_list.cuh"
 #include "gpudt_walk_bitmap.cuh"
@@ -37,6 +38,16 @@
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
 MPII_GPUDT_KERNEL_TRANSPOSES(GPUDT_TRANSPOSE)
+
+#define GPUDT_PAIR(name_, index_, id_)                                                            \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_PAIR_BLOCKS)    \
+    gpudt_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_pair args)                   \
+    {                                                                                           \
+        gpudt_pair<index_> (args);                                                              \
+        gpudt_finish(args.end);                                                                 \
+    }
+
+MPII_GPUDT_KERNEL_PAIRS(GPUDT_PAIR)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

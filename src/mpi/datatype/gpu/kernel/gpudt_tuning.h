@@ -42,6 +42,13 @@
  * use more registers, which is slower. */
 #define MPII_GPUDT_TRANSPOSE_BLOCKS 4
 
+/* Blocks of the pair kernels for which a multiprocessor must have registers, and units that a thread
+ * of them has in flight, for indices of index_sz_ bytes. */
+#ifndef MPII_GPUDT_PAIR_BLOCKS
+#define MPII_GPUDT_PAIR_BLOCKS 4
+#endif
+#define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
+
 /* Blocks of the batch kernel for which a multiprocessor must have registers. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 

@@ -11,43 +11,28 @@
 
 #include "gpudt_walk.cuh"
 
-/* A list with a bitmap, which gives the entry of each child without a search and without state.
- * Most tiles are in one repetition of the list, where units need no division for the repetition. */
-template <int UNIT, int UNPACK> struct gpudt_bitmap {
+/* A list with a bitmap, which gives the entry of each child without a search. Most ranges are in one
+ * repetition of the list, where positions need no division for the repetition. */
+struct gpudt_bits {
     typedef struct MPII_Gpudt_args_list args_type;
-    enum {
-        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_BITMAP(UNIT, UNPACK),
-        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 1
-    };
-    struct shared_type {
-        int none;
-    };
 
     const args_type &args;
-    int64_t rep, begin;         /* repetition in which the tile begins, and its stream position */
+    int64_t rep, begin;         /* repetition in which the range begins, and its stream position */
     uint64_t user;              /* address of that repetition */
-    bool is_inside;             /* all of the tile is in that repetition */
+    bool is_inside;             /* all of the range is in that repetition */
 
-    GPUDT_METHOD gpudt_bitmap(const args_type &args_, shared_type *):args(args_), rep(0), begin(0),
-        user(0), is_inside(false)
+    GPUDT_METHOD gpudt_bits(const args_type &args_):args(args_), rep(0), begin(0), user(0),
+        is_inside(false)
     {
     }
 
-    GPUDT_METHOD void start() const
+    /* Set the range of stream positions. */
+    GPUDT_METHOD void place(int64_t from, int64_t to)
     {
-    }
-
-    GPUDT_METHOD void leave() const
-    {
-    }
-
-    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
-    {
-        rep = (int64_t) gpudt_div((uint64_t) (pos0 + lo * WORD), args.by_list);
+        rep = (int64_t) gpudt_div((uint64_t) from, args.by_list);
         begin = rep * args.list_size;
-        is_inside = pos0 + hi * WORD - begin <= args.list_size;
+        is_inside = to - begin <= args.list_size;
         user = gpudt_list_addr(args, rep);
-        return hi;
     }
 
     GPUDT_METHOD int64_t child_of(int64_t pos) const
@@ -82,6 +67,35 @@ template <int UNIT, int UNPACK> struct gpudt_bitmap {
         for (int i = 0; i < M; i++)
             addr[i] += (uint64_t) (gpudt_entry(args.displ, entry[i]) + pos[i] +
                                    child[i] * args.gap);
+    }
+};
+
+/* The locator: no state between tiles. */
+template <int UNIT, int UNPACK> struct gpudt_bitmap:public gpudt_bits {
+    enum {
+        WORD = MPII_GPUDT_WORD_LIST(UNIT), UNROLL = MPII_GPUDT_UNROLL_BITMAP(UNIT, UNPACK),
+        N = WORD / UNIT, STEP = 1, NEIGHBOURS = 0, TOGETHER = 1
+    };
+    struct shared_type {
+        int none;
+    };
+
+    GPUDT_METHOD gpudt_bitmap(const args_type &args_, shared_type *):gpudt_bits(args_)
+    {
+    }
+
+    GPUDT_METHOD void start() const
+    {
+    }
+
+    GPUDT_METHOD void leave() const
+    {
+    }
+
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        place(pos0 + lo * WORD, pos0 + hi * WORD);
+        return hi;
     }
 
     /* The addresses of the units of a word, starting from the position of its first unit in the

@@ -11,12 +11,57 @@
 
 #include "gpudt_walk.cuh"
 
+/* The entries of a list, searched and numbered by a block of threads. */
+struct gpudt_entries {
+    typedef struct MPII_Gpudt_args_list args_type;
+
+    const args_type &args;
+
+    GPUDT_METHOD gpudt_entries(const args_type &args_):args(args_)
+    {
+    }
+
+    GPUDT_METHOD int64_t prefix(int64_t run) const
+    {
+        return gpudt_entry(args.prefix, run);
+    }
+
+    /* The entry that contains `key` (in pieces), found by all threads of the block. Each round
+     * divides the remaining entries into as many parts as there are threads. `found` is in shared
+     * memory. */
+    GPUDT_METHOD int64_t find_run(int64_t key, int64_t *found) const
+    {
+        int64_t lo = 0, hi = args.nruns, step;
+        do {
+            step = (hi - lo + MPII_GPUDT_THREADS - 1) / MPII_GPUDT_THREADS;
+            int64_t mine = lo + (int64_t) threadIdx.x * step;
+            int64_t next = mine + step < hi ? mine + step : hi;
+            if (mine < hi && prefix(mine) <= key && key < prefix(next))
+                *found = mine;
+            __syncthreads();    /* publishes found */
+            lo = *found;
+            hi = lo + step < hi ? lo + step : hi;
+            __syncthreads();    /* all have read found before the next round writes it */
+        } while (step > 1);
+        return lo;
+    }
+
+    /* Turn an entry number beyond the list into a repetition and an entry of the list. */
+    GPUDT_METHOD void wrap(int64_t &rep, int64_t &run) const
+    {
+        if (run >= args.nruns) {
+            int64_t skip = (int64_t) gpudt_div((uint64_t) run, args.by_nruns);
+            rep += skip;
+            run -= skip * args.nruns;
+        }
+    }
+};
+
 /* A window: the entries of a tile, which the block reads once into shared memory, and a bit for
  * each unit of the tile that is set where an entry begins. A unit's entry is the number of bits up
  * to the unit, so that no thread searches. Entries are numbered through all repetitions of the
  * list. The first entries of the next window are loaded while this window is in use. */
-template <int UNIT> struct gpudt_window {
-    typedef struct MPII_Gpudt_args_list args_type;
+template <int UNIT> struct gpudt_window:public gpudt_entries {
     enum {
         WORD = MPII_GPUDT_WORD_LIST(UNIT), N = WORD / UNIT,
         NGROUPS = MPII_GPUDT_THREADS * MPII_GPUDT_LIST_ROUNDS * N / 32,
@@ -40,50 +85,15 @@ template <int UNIT> struct gpudt_window {
         int64_t covered;        /* stream position at which an incomplete window ends */
     };
 
-    const args_type &args;
     shared_type *shared;
     bool is_placed;             /* rep and run0 tell where the next window starts */
     int64_t rep, run0;          /* repetition, and entry in it, that the window starts with */
     int64_t which, begin, end, disp;    /* the thread's own entry: repetition, stream positions,
                                          * displacement */
 
-    GPUDT_METHOD gpudt_window(const args_type &args_, shared_type *shared_):args(args_),
+    GPUDT_METHOD gpudt_window(const args_type &args_, shared_type *shared_):gpudt_entries(args_),
         shared(shared_), is_placed(false), rep(0), run0(0)
     {
-    }
-
-    GPUDT_METHOD int64_t prefix(int64_t run) const
-    {
-        return gpudt_entry(args.prefix, run);
-    }
-
-    /* The entry that contains `key` (in pieces), found by all threads of the block. Each round
-     * divides the remaining entries into as many parts as there are threads. */
-    GPUDT_METHOD int64_t find_run(int64_t key) const
-    {
-        int64_t lo = 0, hi = args.nruns, step;
-        do {
-            step = (hi - lo + MPII_GPUDT_THREADS - 1) / MPII_GPUDT_THREADS;
-            int64_t mine = lo + (int64_t) threadIdx.x * step;
-            int64_t next = mine + step < hi ? mine + step : hi;
-            if (mine < hi && prefix(mine) <= key && key < prefix(next))
-                shared->found = mine;
-            __syncthreads();    /* publishes found */
-            lo = shared->found;
-            hi = lo + step < hi ? lo + step : hi;
-            __syncthreads();    /* all have read found before the next round writes it */
-        } while (step > 1);
-        return lo;
-    }
-
-    /* Turn an entry number beyond the list into a repetition and an entry of the list. */
-    GPUDT_METHOD void wrap(int64_t &rep_, int64_t &run) const
-    {
-        if (run >= args.nruns) {
-            int64_t skip = (int64_t) gpudt_div((uint64_t) run, args.by_nruns);
-            rep_ += skip;
-            run -= skip * args.nruns;
-        }
     }
 
     /* Load this thread's entry of one batch of the window. */
@@ -155,7 +165,8 @@ template <int UNIT> struct gpudt_window {
         rep = (int64_t) gpudt_div((uint64_t) pos, args.by_list);
         /* A short list is kept as a whole. */
         run0 = args.nruns <= MPII_GPUDT_THREADS ? 0
-            : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size), args.by_piece));
+            : find_run((int64_t) gpudt_div((uint64_t) (pos - rep * args.list_size), args.by_piece),
+                       &shared->found);
         fetch(0);
         is_placed = true;
     }

@@ -116,14 +116,16 @@ GPUDT_FN struct gpudt_run gpudt_descend(const struct MPII_Gpudt_node *nodes, uin
     }
 }
 
-/* Addresses of N units starting at `pos`: one descent for all runs of a stride. */
-template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t pos, uint64_t *addr)
+/* Addresses of N units of `unit` bytes starting at `pos`, of which the first `count` exist: one
+ * descent for all runs of a stride. */
+template <int N, class T>
+GPUDT_FN void gpudt_cover(T &where, int64_t pos, int unit, int count, uint64_t *addr)
 {
     int done = 0;
     do {
-        struct gpudt_run run = where.run(pos + done * UNIT);
+        struct gpudt_run run = where.run(pos + done * unit);
         int64_t start = run.disp + run.left - run.size; /* of the run, if more follow */
-        int left = run.left < N * UNIT ? (int) run.left / UNIT : N;
+        int left = run.left < N * unit ? (int) run.left / unit : N;
         GPUDT_UNROLL
         for (int n = 0; n < N; n++) {
             if (n != done)
@@ -132,16 +134,16 @@ template <int UNIT, int N, class T> GPUDT_FN void gpudt_cover(T &where, int64_t 
                 run.more--;
                 start += run.stride;
                 run.disp = start;
-                left = run.size < N * UNIT ? (int) run.size / UNIT : N;
+                left = run.size < N * unit ? (int) run.size / unit : N;
             }
             if (left > 0) {
                 addr[n] = where.args.span.user + (uint64_t) run.disp;
-                run.disp += UNIT;
+                run.disp += unit;
                 left--;
                 done++;
             }
         }
-    } while (done < N);
+    } while (done < count);
 }
 
 /* Any tree. A small tree is copied to shared memory. In a long topmost list, each tile searches
@@ -198,22 +200,31 @@ template <class I, int UNIT, int UNPACK> struct gpudt_tree {
         return descend(pos, &list, false);
     }
 
-    /* If both ends of the tile are in the same occurrence of the same list, so is all between
-     * them. */
-    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    /* Narrow the search for a range of stream positions. If both ends are in the same occurrence of
+     * the same list, so is all between them. */
+    GPUDT_METHOD void narrow(int64_t from, int64_t to)
     {
-        if (!args.narrow)
-            return hi;
         if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
             struct gpudt_narrow found = { 0, 0, 0, -1 };
-            descend(threadIdx.x == 0 ? pos0 + lo * WORD : pos0 + hi * WORD - 1, &found, true);
+            descend(threadIdx.x == 0 ? from : to - 1, &found, true);
             shared->end[threadIdx.x / 32] = found;
         }
         __syncthreads();        /* publishes end */
+        narrow_read();
+    }
+
+    GPUDT_METHOD void narrow_read()
+    {
         list = shared->end[0];
         list.hi = shared->end[1].lo + 1;
         if (list.node != shared->end[1].node || list.base != shared->end[1].base)
             list.node = -1;
+    }
+
+    GPUDT_METHOD int enter(int64_t pos0, int lo, int hi)
+    {
+        if (args.narrow)
+            narrow(pos0 + lo * WORD, pos0 + hi * WORD);
         return hi;
     }
 
@@ -229,8 +240,8 @@ template <class I, int UNIT, int UNPACK> struct gpudt_tree {
     {
         GPUDT_UNROLL
         for (int u = 0; u < U; u++)
-            gpudt_cover<UNIT, N> (*this, pos0 + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) *
-                                  UNIT, &addr[u * N]);
+            gpudt_cover<N> (*this, pos0 + gpudt_clamp<CHECKED> (first[u], lo, hi - N + 1) * UNIT,
+                            UNIT, N, &addr[u * N]);
     }
 
     GPUDT_METHOD uint64_t point(int64_t pos) const

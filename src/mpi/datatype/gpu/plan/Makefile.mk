@@ -8,6 +8,7 @@ noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
     src/mpi/datatype/gpu/plan/gpudt_image.h      \
     src/mpi/datatype/gpu/plan/gpudt_plan.h       \
+    src/mpi/datatype/gpu/plan/gpudt_plan_pair.h  \
     src/mpi/datatype/gpu/plan/gpudt_plan_shape.h \
     src/mpi/datatype/gpu/plan/gpudt_plan_types.h \
     src/mpi/datatype/gpu/plan/gpudt_strategy.h
@@ -20,6 +21,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/plan/gpudt_plan_box.c   \
     src/mpi/datatype/gpu/plan/gpudt_plan_copy.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_list.c  \
+    src/mpi/datatype/gpu/plan/gpudt_plan_pair.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_shape.c \
     src/mpi/datatype/gpu/plan/gpudt_plan_tree.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_transpose.c  \

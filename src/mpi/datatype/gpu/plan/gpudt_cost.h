@@ -22,6 +22,12 @@
 #define MPII_GPUDT_MAP_BLOCKS_PER_SM 8
 #endif
 
+/* Bytes of the smallest tile of the pair kernels, tiles for each multiprocessor above which they are
+ * larger, and units of a thread in the largest tile. */
+#define MPII_GPUDT_PAIR_MIN_TILE     2048
+#define MPII_GPUDT_PAIR_TILES_PER_SM 4
+#define MPII_GPUDT_PAIR_UNITS        16
+
 /* Minimum length of a list in which the tree kernels narrow the search for each tile. */
 #define MPII_GPUDT_NARROW_MIN 64
 

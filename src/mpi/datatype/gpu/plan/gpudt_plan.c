@@ -18,7 +18,8 @@ static const struct MPII_Gpudt_strategy *const strategies[MPII_GPUDT_NSTRATEGIES
     [MPII_GPUDT_STRATEGY__BITMAP] = &MPII_Gpudt_strategy_bitmap,
     [MPII_GPUDT_STRATEGY__LIST] = &MPII_Gpudt_strategy_list,
     [MPII_GPUDT_STRATEGY__MAP] = &MPII_Gpudt_strategy_map,
-    [MPII_GPUDT_STRATEGY__TREE] = &MPII_Gpudt_strategy_tree
+    [MPII_GPUDT_STRATEGY__TREE] = &MPII_Gpudt_strategy_tree,
+    [MPII_GPUDT_STRATEGY__PAIR] = &MPII_Gpudt_strategy_pair
 };
 
 void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan)
@@ -42,6 +43,7 @@ void MPII_Gpudt_plan_make(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt
     }
     plan->strategy = (enum MPII_Gpudt_strategy_e) best;
     plan->cost = best_cost;
+    plan->unit = s.unit;
     strategies[best]->fill(&s, plan);
 }
 
@@ -53,11 +55,13 @@ const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy)
 #define KERNEL_NAMES(family_, word_, locator_, args_)   \
     "gpudt_" #family_ "_" #word_ "_pack",               \
     "gpudt_" #family_ "_" #word_ "_unpack",
+#define PAIR_NAME(name_, index_, id_)   "gpudt_" #name_,
 
 const char *MPII_Gpudt_plan_kernel_name(int kernel)
 {
     static const char *const names[MPII_GPUDT_NKERNELS] = {
         MPII_GPUDT_KERNEL_ALL(KERNEL_NAMES)
+        MPII_GPUDT_KERNEL_PAIRS(PAIR_NAME)
         "gpudt_batch"
     };
     return names[kernel];

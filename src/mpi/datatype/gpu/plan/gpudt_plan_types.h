@@ -23,6 +23,7 @@ enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__LIST,  /* runs of any length */
     MPII_GPUDT_STRATEGY__MAP,   /* many small datatypes, whatever their tree */
     MPII_GPUDT_STRATEGY__TREE,  /* anything */
+    MPII_GPUDT_STRATEGY__PAIR,  /* from datatype to datatype: see gpudt_plan_pair.h */
     MPII_GPUDT_NSTRATEGIES
 };
 
@@ -63,7 +64,8 @@ struct MPII_Gpudt_plan {
     enum MPII_Gpudt_strategy_e strategy;
     double cost;                /* estimated nanoseconds, for comparing strategies */
     struct MPII_Gpudt_copy copy;        /* COPY1D, COPY2D */
-    int kernel;                 /* else: enum MPII_Gpudt_kernel_e */
+    int unit;                   /* else: bytes of the kernel's units */
+    int kernel;                 /* enum MPII_Gpudt_kernel_e */
     unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */
     size_t args_sz;             /* bytes of the member of args in use */
     union {

@@ -28,6 +28,7 @@ extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_bitmap;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_list;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_map;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;
+extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_pair;
 
 /* Whether a side is host memory. */
 int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s);

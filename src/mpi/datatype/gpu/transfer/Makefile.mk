@@ -13,6 +13,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
     src/mpi/datatype/gpu/transfer/gpudt_op.h      \
+    src/mpi/datatype/gpu/transfer/gpudt_pair.h    \
     src/mpi/datatype/gpu/transfer/gpudt_route.h   \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.h \
     src/mpi/datatype/gpu/transfer/gpudt_run.h     \
@@ -33,6 +34,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \
     src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_pair.c     \
     src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
     src/mpi/datatype/gpu/transfer/gpudt_route.c    \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \

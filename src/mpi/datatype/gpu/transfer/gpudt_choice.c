@@ -7,6 +7,7 @@
 
 #include "mpiimpl.h"
 #include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_pair.h"
 #include "gpudt_choice.h"
 
 /*
@@ -33,6 +34,9 @@ cvars:
         list   - A kernel for lists of runs
         map    - A kernel for many small datatypes, with a map of one of them in shared memory
         tree   - A kernel that walks the whole datatype
+        pair   - For copies from one noncontiguous datatype to another: one kernel for both. It is
+                 also taken, with the given way for each datatype, for box, table, bitmap, list and
+                 tree
         rows   - No kernels: a copy by the driver for each block or row
 
     - name        : MPIR_CVAR_GPUDT_FORBID
@@ -81,7 +85,8 @@ unsigned MPII_Gpudt_allowed_strategies(void)
         [MPII_GPUDT_STRATEGY__BITMAP] = MPIR_CVAR_GPUDT_STRATEGY_bitmap,
         [MPII_GPUDT_STRATEGY__LIST] = MPIR_CVAR_GPUDT_STRATEGY_list,
         [MPII_GPUDT_STRATEGY__MAP] = MPIR_CVAR_GPUDT_STRATEGY_map,
-        [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree
+        [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree,
+        [MPII_GPUDT_STRATEGY__PAIR] = MPIR_CVAR_GPUDT_STRATEGY_pair
     };
     unsigned allowed = MPII_GPUDT_ALLOW_ALL;
     int mask = MPL_atomic_relaxed_load_int(&forbidden);
@@ -94,7 +99,8 @@ unsigned MPII_Gpudt_allowed_strategies(void)
         return 0;
     for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
         if (MPIR_CVAR_GPUDT_STRATEGY == chosen_by[i])
-            return 1u << i;
+            return 1u << i |
+                (1u << i & MPII_GPUDT_PAIR_STRATEGIES ? 1u << MPII_GPUDT_STRATEGY__PAIR : 0);
     }
     allowed &= ~(unsigned) mask;
     return allowed ? allowed : 1u << MPII_GPUDT_STRATEGY__TREE;

@@ -85,61 +85,75 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     in->top = &c->record;
 }
 
+void MPII_Gpudt_plan_in_set(const MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *side,
+                            int64_t pos, int64_t len, struct MPII_Gpudt_plan_in *in)
+{
+    *in = (struct MPII_Gpudt_plan_in) {
+        .first = (side->type ? side->first : 0) + pos,
+        .user = (uint64_t) (uintptr_t) side->addr + side->shift,
+        .user_place = side->place,
+        .nsms = engine->nsms,
+        .switch_ns = MPII_Gpudt_is_shared(engine->shared) ? MPII_GPUDT_SWITCH_NS : 0,
+        .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
+        .allowed = MPII_Gpudt_allowed_strategies()
+    };
+    in->last = in->first + len;
+    if (side->type) {
+        in->serial = &side->type->serial;
+        in->top = &side->top;
+    }
+    if (in->max_blocks == 0 && in->user_place == MPII_GPUDT_PLACE__HOST)
+        in->max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * engine->nsms;
+}
+
 /* Fill in the input of the plan, except the datatype's image.
  *   contig  (OUT)  in refers to it if the side is contiguous */
 static void in_set(const struct MPII_Gpudt_move *m, struct contig *contig,
                    struct MPII_Gpudt_plan_in *in)
 {
-    const struct MPII_Gpudt_side *side = m->side;
-
-    *in = (struct MPII_Gpudt_plan_in) {
-        .first = (side->type ? side->first : 0) + m->pos,
-        .user = (uint64_t) (uintptr_t) side->addr + side->shift,
-        .packed = m->contig,
-        .user_place = side->place,
-        .packed_place = m->contig_place,
-        .unpack = m->unpack,
-        .nsms = m->engine->nsms,
-        .switch_ns = MPII_Gpudt_is_shared(m->engine->shared) ? MPII_GPUDT_SWITCH_NS : 0,
-        .max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS,
-        .allowed = MPII_Gpudt_allowed_strategies()
-    };
-    in->last = in->first + m->len;
-    if (side->type) {
-        in->serial = &side->type->serial;
-        in->top = &side->top;
-    } else {
+    MPII_Gpudt_plan_in_set(m->engine, m->side, m->pos, m->len, in);
+    in->packed = m->contig;
+    in->packed_place = m->contig_place;
+    in->unpack = m->unpack;
+    if (m->side->type == NULL)
         contig_set(contig, in);
-    }
-    if (in->max_blocks == 0 && (in->packed_place == MPII_GPUDT_PLACE__HOST ||
-                                in->user_place == MPII_GPUDT_PLACE__HOST))
+    if (in->max_blocks == 0 && in->packed_place == MPII_GPUDT_PLACE__HOST)
         in->max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
 }
 
-/* Whether kernels can run on this device; if so, in gets the addresses of the image. */
-static bool kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
-                              int *mpi_errno)
+int MPII_Gpudt_image_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *type,
+                         struct MPII_Gpudt_image_at *at, bool * is_available)
 {
-    bool usable = false;
+    int mpi_errno = MPII_Gpudt_upload_get(engine, type, at);
 
-    if (in->allowed == 0)
-        return false;
-    *mpi_errno = MPII_Gpudt_module_usable(m->engine, &usable);
-    if (*mpi_errno)
-        return false;
-    if (!usable) {
-        MPII_GPUDT_COUNT(fallbacks_image, 1);
-        return false;
-    }
-    if (m->side->type == NULL)
-        return true;
-    *mpi_errno = MPII_Gpudt_upload_get(m->engine, m->side->type, &in->image);
-    if (*mpi_errno && MPIR_ERR_GET_CLASS(*mpi_errno) == MPI_ERR_NO_MEM) {
+    *is_available = mpi_errno == MPI_SUCCESS;
+    if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
         MPII_GPUDT_COUNT(fallbacks_memory, 1);
-        *mpi_errno = MPI_SUCCESS;
-        return false;
+        mpi_errno = MPI_SUCCESS;
     }
-    return *mpi_errno == MPI_SUCCESS;
+    return mpi_errno;
+}
+
+/* Whether kernels can run on this device; if so, in gets the addresses of the image. */
+static int kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
+                             bool * is_ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *is_ready = false;
+    if (in->allowed == 0)
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_module_usable(m->engine, is_ready);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!*is_ready)
+        MPII_GPUDT_COUNT(fallbacks_image, 1);
+    else if (m->side->type)
+        mpi_errno = MPII_Gpudt_image_get(m->engine, m->side->type, &in->image, is_ready);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan)
@@ -170,26 +184,24 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
     goto fn_exit;
 }
 
-/* is_started is false if the device has no kernels. */
-static int plan_kernel(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan *plan,
-                       bool * is_started)
+int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *engine = m->engine;
-    struct MPII_Gpudt_flag *flag = m->flag;
+    MPII_Gpudt_engine_t *engine = l->engine;
+    struct MPII_Gpudt_flag *flag = l->flag;
     CUfunction function;
 
-    mpi_errno = MPII_Gpudt_module_kernel(engine, plan->kernel, &function);
+    mpi_errno = MPII_Gpudt_module_kernel(engine, l->kernel, &function);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (function == NULL) {
         MPII_GPUDT_COUNT(fallbacks_image, 1);
         goto fn_exit;
     }
-    if (flag && (plan->grid <= MPII_GPUDT_FLAG_BLOCKS || !m->is_waited_for))
-        MPII_Gpudt_flag_get(engine, m->lane, plan->grid, flag);
+    if (flag && (l->grid <= MPII_GPUDT_FLAG_BLOCKS || !l->is_waited_for))
+        MPII_Gpudt_flag_get(engine, l->lane, l->grid, flag);
     if (flag && flag->word)
-        MPII_Gpudt_flag_ask(&plan->args.span.end, flag);
-    mpi_errno = MPII_Gpudt_kernel_launch(engine, m->lane, function, plan->grid, &plan->args);
+        MPII_Gpudt_flag_ask(l->end, flag);
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, function, l->grid, l->args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (flag && flag->word)
         MPII_GPUDT_COUNT(flags, 1);
@@ -220,7 +232,17 @@ static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_p
         *is_started = true;
         return plan_copy(m, &plan);
     }
-    return plan_kernel(m, &plan, is_started);
+    struct MPII_Gpudt_launch launch = {
+        .engine = m->engine,
+        .lane = m->lane,
+        .kernel = plan.kernel,
+        .grid = plan.grid,
+        .args = &plan.args,
+        .end = &plan.args.span.end,
+        .flag = m->flag,
+        .is_waited_for = m->is_waited_for
+    };
+    return MPII_Gpudt_kernel_start(&launch, is_started);
 }
 
 int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
@@ -233,7 +255,7 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     if (m->flag)
         m->flag->word = NULL;
     in_set(m, &contig, &in);
-    is_ready = kernels_are_ready(m, &in, &mpi_errno);
+    mpi_errno = kernels_are_ready(m, &in, &is_ready);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (is_ready && m->may_queue) {
         mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);

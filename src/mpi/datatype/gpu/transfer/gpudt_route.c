@@ -12,7 +12,8 @@
  *   datatype         contiguous, reachable     kernel     long, in the host: kernel, device, copy
  *   datatype         contiguous, another GPU              kernel, device, copy
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
- *   datatype         datatype, reachable                  kernel, device, kernel
+ *   datatype         datatype, reachable       kernel     not if pair kernels are forbidden or missing:
+ *                                                         kernel, device, kernel
  *   datatype         datatype, another GPU                kernel, device or pinned, kernel
  *   datatype         datatype, pageable                   kernel, pinned, CPU
  *   contiguous       datatype, pageable                   copy, pinned, CPU
@@ -28,6 +29,7 @@
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
 #include "gpudt_limits.h"
+#include "gpudt_pair.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
@@ -109,7 +111,7 @@ static int lead_priority(const struct MPII_Gpudt_side *side)
 {
     switch (side->ptr.mem) {
         case MPIR_GPUDT_MEM__DEVICE:
-            return side->type ? 5 : MPIR_Gpudt_ptr_is_private(&side->ptr) ? 4 : 3;
+            return (side->type ? 5 : 3) + (MPIR_Gpudt_ptr_is_private(&side->ptr) ? 1 : 0);
         case MPIR_GPUDT_MEM__MANAGED:
             return side->type ? 2 : 1;
         default:
@@ -119,11 +121,15 @@ static int lead_priority(const struct MPII_Gpudt_side *side)
 
 const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op)
 {
-    return lead_priority(&op->src) >= lead_priority(&op->dst) ? &op->src : &op->dst;
+    int src = lead_priority(&op->src), dst = lead_priority(&op->dst);
+
+    /* Between GPUs, strided loads from the other's memory are faster than strided stores to it */
+    return src > dst || (src == dst && !op->dst.type) ? &op->src : &op->dst;
 }
 
-/* The engine of the other side's memory; NULL if it is the lead's engine or the memory is not
- * device memory. Memory without a context can be accessed from any context of its device. */
+/* The engine of the other side's memory; NULL if it is the lead's engine, if the memory is not
+ * device memory, or if the side is known to be reachable. Memory without a context can be accessed
+ * from any context of its device. */
 static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_side *other,
                              MPII_Gpudt_engine_t ** other_engine)
 {
@@ -131,7 +137,7 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
     const MPIR_Gpudt_ptr_t *ptr = &other->ptr;
 
     *other_engine = NULL;
-    if (ptr->mem == MPIR_GPUDT_MEM__DEVICE &&
+    if (ptr->mem == MPIR_GPUDT_MEM__DEVICE && other->reached_by != op->engine &&
         (ptr->device != op->engine->device || (ptr->ctx && ptr->ctx != op->engine->ctx))) {
         *other_engine = other->engine;
         if (other->engine)
@@ -157,9 +163,11 @@ static bool is_for_batch(const MPIR_Gpudt_op * op)
 
 /* Choose the steps.
  *   other_engine  (IN)  engine of the other side's memory, if it is not the lead's */
-static void steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
+static int steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_op *op = r->op;
+    bool is_reachable, is_pair = false;
     struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
 
     if (!lead->type && !other->type && !(other_engine && MPIR_Gpudt_ptr_is_private(&other->ptr))) {
@@ -172,14 +180,25 @@ static void steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
         route_mixed(r);
     } else {
         MPII_Gpudt_side_reach(op->engine, NULL, lead);
-        if (MPII_Gpudt_side_reach(op->engine, other_engine, other) &&
-            !(other_engine && other->type))
+        is_reachable = MPII_Gpudt_side_reach(op->engine, other_engine, other);
+        if (is_reachable && lead->type && other->type) {
+            mpi_errno = MPII_Gpudt_pair_prepare(op->engine, &op->src, &op->dst, &is_pair);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+        }
+        if (is_pair)
+            direct_set(r, MPII_GPUDT_METHOD__KERNEL);
+        else if (is_reachable && !(other_engine && other->type))
             route_reachable(r);
         else if (other_engine)
             route_to_other_gpu(r, other_engine);
         else
             route_to_host(r);
     }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPII_Gpudt_route(MPIR_Gpudt_op * op)
@@ -194,7 +213,8 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     op->is_direct = false;
-    steps_choose(&r, other_engine);
+    mpi_errno = steps_choose(&r, other_engine);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (op->is_direct) {
         op->nslices = 1;
         op->slice_sz = op->n;

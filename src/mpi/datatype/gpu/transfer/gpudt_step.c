@@ -12,6 +12,7 @@
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
 #include "gpudt_limits.h"
+#include "gpudt_pair.h"
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
@@ -64,6 +65,24 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
             return MPII_Gpudt_copy_launch(engine, op->lane, op->dst.addr + slice->pos,
                                           op->src.addr + slice->pos, slice->len);
     }
+}
+
+/* From source to destination, both of which have datatypes. */
+static int step_pair(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
+                     struct MPII_Gpudt_flag *flag)
+{
+    const struct MPII_Gpudt_pair pair = {
+        .engine = op->step[0].engine,
+        .lane = op->lane,
+        .src = &op->src,
+        .dst = &op->dst,
+        .pos = slice->pos,
+        .len = slice->len,
+        .flag = flag,
+        .is_waited_for = op->is_blocking
+    };
+
+    return MPII_Gpudt_pair_start(&pair);
 }
 
 /* Step 0 packs the source into the work area, step 1 unpacks it to the destination. */
@@ -169,7 +188,8 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, in
         mpi_errno = MPII_Gpudt_ctx_enter(op->drv, engine->device, engine->ctx, &entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = op->is_direct ? step_direct(op, slice, flag) : step_by_area(op, slice, i, flag);
+    mpi_errno = !op->is_direct ? step_by_area(op, slice, i, flag) :
+        op->src.type && op->dst.type ? step_pair(op, slice, flag) : step_direct(op, slice, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (is_waited_for && !op->is_blocking)

@@ -1,0 +1,137 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * Plans of the pair kernels: each side as if it were packed to a tile in shared memory, or unpacked
+ * from there.
+ */
+
+#include <string.h>
+
+#include "gpudt_plan.h"
+#include "gpudt_plan_pair.h"
+#include "gpudt_strategy.h"
+#include "gpudt_cost.h"
+
+#define ALIGN 16                /* of tiles, in bytes: the widest unit */
+
+/* Plan a side.
+ *   begin  (IN)  offset in tile 0 of the first byte */
+static void side_plan(const struct MPII_Gpudt_plan_in *in, int unpack, int begin,
+                      struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_plan_in copy = *in;
+
+    copy.packed = (uint64_t) begin;
+    copy.packed_place = MPII_GPUDT_PLACE__DEVICE;
+    copy.unpack = unpack;
+    copy.switch_ns = 0;
+    copy.allowed &= MPII_GPUDT_PAIR_STRATEGIES;
+    if (copy.allowed == 0)
+        copy.allowed = MPII_GPUDT_PAIR_STRATEGIES;
+    /* Here a tree is never the fastest, but it remains if nothing else applies */
+    if (copy.allowed != 1u << MPII_GPUDT_STRATEGY__TREE)
+        copy.allowed &= ~(1u << MPII_GPUDT_STRATEGY__TREE);
+    MPII_Gpudt_plan_make(&copy, plan);
+}
+
+/* Whether a plan needs indices of 64 bits. */
+static int is_wide(int kernel)
+{
+    return (kernel >= MPII_GPUDT_KERNEL__box64_1_PACK &&
+            kernel <= MPII_GPUDT_KERNEL__box64_16_UNPACK) ||
+        (kernel >= MPII_GPUDT_KERNEL__tree64_1_PACK &&
+         kernel <= MPII_GPUDT_KERNEL__tree64_16_UNPACK);
+}
+
+static enum MPII_Gpudt_family_e family_of(enum MPII_Gpudt_strategy_e strategy)
+{
+    switch (strategy) {
+        case MPII_GPUDT_STRATEGY__BOX:
+        case MPII_GPUDT_STRATEGY__TABLE:
+            return MPII_GPUDT_FAMILY__BOX;
+        case MPII_GPUDT_STRATEGY__BITMAP:
+            return MPII_GPUDT_FAMILY__BITMAP;
+        case MPII_GPUDT_STRATEGY__LIST:
+            return MPII_GPUDT_FAMILY__LIST;
+        default:
+            return MPII_GPUDT_FAMILY__TREE;
+    }
+}
+
+static void side_set(const struct MPII_Gpudt_plan *from, int begin,
+                     struct MPII_Gpudt_pair_side *side)
+{
+    side->family = family_of(from->strategy);
+    side->unit_log = log2_of(from->unit);
+    side->shift = from->args.span.first - begin;
+    memcpy(&side->args, &from->args, from->args_sz);
+}
+
+/* Bytes of a tile: small as long as all tiles can be in progress at a time, which is best for the
+ * latency. Tiles of narrow units stay small, since they take a thread many steps. */
+static int32_t tile_size(const struct MPII_Gpudt_plan_in *in, int64_t bytes, int unit)
+{
+    const int64_t all = (int64_t) MPII_GPUDT_PAIR_TILES_PER_SM * in->nsms;
+    const int64_t most = min_i64(MPII_GPUDT_PAIR_TILE,
+                                 (int64_t) MPII_GPUDT_PAIR_UNITS * MPII_GPUDT_THREADS * unit);
+    int64_t tile = MPII_GPUDT_PAIR_MIN_TILE;
+
+    while (tile < most && bytes > tile * all)
+        tile *= 2;
+    return (int32_t) tile;
+}
+
+static void tiles_share(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                        int unit, struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_args_pair *args = &plan->args;
+    int64_t blocks = MPII_GPUDT_MAX_BLOCKS;
+
+    args->tile = tile_size(dst, args->last, unit);
+    args->ntiles = ceil_div(args->last, args->tile);
+    if (src->max_blocks > 0)
+        blocks = min_i64(blocks, src->max_blocks);
+    if (dst->max_blocks > 0)
+        blocks = min_i64(blocks, dst->max_blocks);
+    plan->grid = (unsigned) min_i64(blocks, args->ntiles);
+    memset(&args->end, 0, sizeof(args->end));
+    args->end.nblocks = (int32_t) plan->grid;
+}
+
+void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
+                               const struct MPII_Gpudt_plan_in *dst,
+                               struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_plan from, to;
+    int begin = (int) (src->first % ALIGN);
+
+    /* Units of a side are aligned in the tiles if its stream is. If the streams of both sides differ
+     * by less than a unit of the source, the destination has narrow units. */
+    side_plan(src, 0, begin, &from);
+    if ((dst->first - src->first) % from.unit == 0)
+        begin = (int) (dst->first % ALIGN);
+    side_plan(dst, 1, begin, &to);
+
+    plan->strategy[0] = from.strategy;
+    plan->strategy[1] = to.strategy;
+    plan->cost = from.cost + to.cost - MPII_GPUDT_LAUNCH_NS + src->switch_ns;
+    plan->kernel = is_wide(from.kernel) || is_wide(to.kernel) ? MPII_GPUDT_KERNEL__PAIR64 :
+        MPII_GPUDT_KERNEL__PAIR32;
+    side_set(&from, begin, &plan->args.side[0]);
+    side_set(&to, begin, &plan->args.side[1]);
+    plan->args.begin = begin;
+    plan->args.last = begin + (src->last - src->first);
+    tiles_share(src, dst, from.unit < to.unit ? from.unit : to.unit, plan);
+}
+
+/* It has two datatypes, and is never a plan for one. */
+static int pair_applies(const struct MPII_Gpudt_shape *s)
+{
+    (void) s;
+    return 0;
+}
+
+const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_pair = {
+    "pair", pair_applies, NULL, NULL
+};

@@ -1,0 +1,38 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * Plans one launch from datatype to datatype. Pure functions of their parameters; must not know
+ * MPI, the driver or a stream.
+ */
+
+#ifndef GPUDT_PLAN_PAIR_H_INCLUDED
+#define GPUDT_PLAN_PAIR_H_INCLUDED
+
+#include "gpudt_plan_types.h"
+
+/* Strategies that the pair kernels have for a side. */
+#define MPII_GPUDT_PAIR_STRATEGIES                                                              \
+    (1u << MPII_GPUDT_STRATEGY__BOX | 1u << MPII_GPUDT_STRATEGY__TABLE |                        \
+     1u << MPII_GPUDT_STRATEGY__BITMAP | 1u << MPII_GPUDT_STRATEGY__LIST |                      \
+     1u << MPII_GPUDT_STRATEGY__TREE)
+
+struct MPII_Gpudt_plan_pair {
+    enum MPII_Gpudt_strategy_e strategy[2];     /* of the source, of the destination */
+    double cost;                /* estimated nanoseconds */
+    int kernel;                 /* enum MPII_Gpudt_kernel_e */
+    unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */
+    struct MPII_Gpudt_args_pair args;
+};
+
+/* Plan to move bytes [src->first, src->last) of the source's stream to the same number of bytes of
+ * the destination's, from dst->first on. Either side may be contiguous.
+ *   src, dst  (IN)   the sides; packed, packed_place and unpack are not read. If none of the above
+ *                    is allowed, all are
+ *   plan      (OUT)  filled completely, except the members of args that are not in use
+ * Cannot fail. */
+void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
+                               const struct MPII_Gpudt_plan_in *dst,
+                               struct MPII_Gpudt_plan_pair *plan);
+
+#endif /* GPUDT_PLAN_PAIR_H_INCLUDED */

@@ -1,0 +1,90 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Starts moves from datatype to datatype. Must not know routes, nor where datatypes come from. */
+
+#include "mpiimpl.h"
+#include "gpudt_pair.h"
+#include "gpudt_choice.h"
+#include "gpudt_error.h"
+#include "gpudt_launch.h"
+#include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_pair.h"
+#include "engine/gpudt_module.h"
+
+int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *src,
+                            const struct MPII_Gpudt_side *dst, bool * is_possible)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *side[2] = { src, dst };
+    struct MPII_Gpudt_image_at at;
+    CUfunction index32 = NULL, index64 = NULL;
+
+    *is_possible = false;
+    if (!(MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__PAIR))
+        goto fn_exit;
+    /* Without kernels the steps by a work area find that out again, and count it */
+    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__PAIR32, &index32);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__PAIR64, &index64);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *is_possible = index32 && index64;
+    for (int i = 0; i < 2 && *is_possible; i++) {
+        mpi_errno = MPII_Gpudt_image_get(engine, side[i]->type, &at, is_possible);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void pair_trace(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_plan_pair *plan)
+{
+    fprintf(stderr, "[%d] gpudt: copy [%lld, %lld) by pair of %s and %s, %.0f ns\n",
+            MPIR_Process.rank, (long long) p->pos, (long long) (p->pos + p->len),
+            MPII_Gpudt_plan_strategy_name(plan->strategy[0]),
+            MPII_Gpudt_plan_strategy_name(plan->strategy[1]), plan->cost);
+}
+
+int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *side[2] = { p->src, p->dst };
+    struct MPII_Gpudt_plan_in in[2];
+    struct MPII_Gpudt_plan_pair plan;
+    bool is_started = false;
+
+    if (p->flag)
+        p->flag->word = NULL;
+    for (int i = 0; i < 2; i++) {
+        MPII_Gpudt_plan_in_set(p->engine, side[i], p->pos, p->len, &in[i]);
+        mpi_errno = MPII_Gpudt_upload_get(p->engine, side[i]->type, &in[i].image);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    MPII_Gpudt_plan_pair_make(&in[0], &in[1], &plan);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        pair_trace(p, &plan);
+
+    struct MPII_Gpudt_launch launch = {
+        .engine = p->engine,
+        .lane = p->lane,
+        .kernel = plan.kernel,
+        .grid = plan.grid,
+        .args = &plan.args,
+        .end = &plan.args.end,
+        .flag = p->flag,
+        .is_waited_for = p->is_waited_for
+    };
+    mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
