@@ -10,11 +10,13 @@
  *   bench_kernels time BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
  *   bench_kernels choice BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
  *   bench_kernels middle BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all VARIANT...
+ *   bench_kernels pair|peer BYTES[,BYTES...] FROM:TO[,FROM:TO...]|all VARIANT...
  *
  * `choice` is `time` without the strategies that the plan would not choose. `middle` compares a
- * range of 1 MiB from the middle of a message with a message of 1 MiB. A VARIANT is a file with a
- * compiled gpudt_kernels.cu; `time` and `choice` load ref_kernels.cu from ref.cubin in the folder
- * of the first one. Output is CSV, microseconds, medians of the whole call.
+ * range of 1 MiB from the middle of a message with a message of 1 MiB. `pair` measures copies from
+ * layout to layout by one kernel and by two; `peer` the same with the source in the memory of device
+ * 1. A VARIANT is a file with a compiled gpudt_kernels.cu; all but `check` load ref_kernels.cu from
+ * ref.cubin in the folder of the first one. Output is CSV, microseconds, medians of the whole call.
  */
 
 #include <string.h>
@@ -263,15 +265,18 @@ int main(int argc, char **argv)
     struct variant v[16];
     const struct mode *mode = NULL;
     int is_check = argc > 1 && strcmp(argv[1], "check") == 0;
+    int is_peer = argc > 1 && strcmp(argv[1], "peer") == 0;
+    int is_pair = is_peer || (argc > 1 && strcmp(argv[1], "pair") == 0);
 
     for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(argv[1], modes[i].name) == 0)
             mode = &modes[i];
     }
-    if (argc < 5 || (!is_check && mode == NULL)) {
+    if (argc < 5 || (!is_check && !is_pair && mode == NULL)) {
         fprintf(stderr, "usage: %s check SEED ROUNDS VARIANT... |\n"
-                "       %s time|choice|middle BYTES[,BYTES] LAYOUT[,LAYOUT]|all VARIANT...\n",
-                argv[0], argv[0]);
+                "       %s time|choice|middle BYTES[,BYTES] LAYOUT[,LAYOUT]|all VARIANT... |\n"
+                "       %s pair|peer BYTES[,BYTES] FROM:TO[,FROM:TO]|all VARIANT...\n",
+                argv[0], argv[0], argv[0]);
         return 2;
     }
     only_choice = strcmp(argv[1], "choice") == 0;
@@ -286,5 +291,7 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[4], '/');
     snprintf(ref_path, sizeof(ref_path), "%.*sref.cubin",
              slash != NULL ? (int) (slash - argv[4]) + 1 : 0, argv[4]);
+    if (is_pair)
+        return variants_pairs(n, v, bench_load_module(ref_path), argv[2], argv[3], is_peer);
     return time_all(argv[2], argv[3], mode->fn, mode->head, ref_path, n, v);
 }

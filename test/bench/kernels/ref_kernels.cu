@@ -89,6 +89,27 @@ VECTOR(face_yz_128, uint64_t, 8, 1024)
 VECTOR(face_yz_256, uint64_t, 8, 2048)
 VECTOR(face_yz_512, uint64_t, 8, 4096)
 
+/* From one vector of doubles (a.packed) to another (a.user), 4 doubles for each thread. */
+#define COPY(from_, to_, from_stride_, to_stride_)                                              \
+    extern "C" __global__ void copy_ ## from_ ## _to_ ## to_(const __grid_constant__ struct ref_args a)\
+    {                                                                                           \
+        const int64_t i0 = (int64_t) blockIdx.x * THREADS * 4 + threadIdx.x;                    \
+        uint64_t value[4];                                                                      \
+        _Pragma("unroll")                                                                       \
+        for (int u = 0; u < 4; u++)                                                             \
+            if (i0 + u * THREADS < a.work)                                                      \
+                value[u] = *(const uint64_t *) (a.packed + (i0 + u * THREADS) * from_stride_);  \
+        _Pragma("unroll")                                                                       \
+        for (int u = 0; u < 4; u++)                                                             \
+            if (i0 + u * THREADS < a.work)                                                      \
+                *(uint64_t *) (a.user + (i0 + u * THREADS) * to_stride_) = value[u];            \
+    }
+
+COPY(vector_8_16, vector_8_16, 16, 16)
+COPY(vector_8_16, vector_8_512, 16, 512)
+COPY(vector_8_512, vector_8_16, 512, 16)
+COPY(vector_8_512, vector_8_512, 512, 512)
+
 /* 32^4 of 64^4 doubles, as words of 16 bytes: 16 words a row */
 GATHER(sub4d, uint4, ((int64_t) (N >> 19) << 27) + ((int64_t) (N >> 14 & 31) << 21) +
        (N >> 9 & 31) * 32768 + (N >> 4 & 31) * 512 + (N & 15) * 16)

@@ -274,6 +274,22 @@ double refs_time(CUmodule module, CUstream stream, const struct layout *l,
     return best;
 }
 
+double refs_time_pair(CUmodule module, CUstream stream, const char *from_name,
+                      const char *to_name, CUdeviceptr from, CUdeviceptr to, int64_t bytes)
+{
+    struct work w = { .stream = stream };
+    char kernel[96];
+
+    w.args.user = (char *) to;
+    w.args.packed = (char *) from;
+    w.args.work = bytes / 8;
+    w.grid = (unsigned) ((w.args.work + 256 * 4 - 1) / (256 * 4));
+    snprintf(kernel, sizeof(kernel), "copy_%s_to_%s", from_name, to_name);
+    if (cuModuleGetFunction(&w.function, module, kernel) != CUDA_SUCCESS)
+        return -1;
+    return bench_median(work_once, &w);
+}
+
 double refs_time_empty(CUmodule module, CUstream stream)
 {
     struct work w = { .stream = stream, .grid = 1 };

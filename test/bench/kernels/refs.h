@@ -54,6 +54,10 @@ double refs_time(CUmodule module, CUstream stream, const struct layout *l,
                  const struct refs_aux *aux, CUdeviceptr user, CUdeviceptr packed, int unpack,
                  const char **name);
 
+/* Time of a kernel by hand from one layout to another, given by their names; -1 if there is none. */
+double refs_time_pair(CUmodule module, CUstream stream, const char *from_name,
+                      const char *to_name, CUdeviceptr from, CUdeviceptr to, int64_t bytes);
+
 /* Time of an empty kernel. */
 double refs_time_empty(CUmodule module, CUstream stream);
 

@@ -39,6 +39,13 @@ static void launch(const struct variant *v, struct MPII_Gpudt_plan *plan)
                       variant_stream, params, NULL));
 }
 
+void variant_pair(const struct variant *v, struct MPII_Gpudt_plan_pair *plan)
+{
+    void *params[1] = { &plan->args };
+    CU(cuLaunchKernel(v->function[plan->kernel], plan->grid, 1, 1, MPII_GPUDT_THREADS, 1, 1, 0,
+                      variant_stream, params, NULL));
+}
+
 static void copy_2d(const struct MPII_Gpudt_copy *copy, int unpack)
 {
     CUDA_MEMCPY2D c;

@@ -10,6 +10,7 @@
 
 #include "kernel/gpudt_kernel_list.h"
 #include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_pair.h"
 #include "plan/gpudt_image.h"
 #include "refs.h"
 
@@ -33,6 +34,9 @@ void variant_load(struct variant *v, const char *path);
 /* Start a plan's kernel or copy. */
 void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, int unpack);
 
+/* Start a pair plan's kernel. */
+void variant_pair(const struct variant *v, struct MPII_Gpudt_plan_pair *plan);
+
 /* The image of a layout's type in device memory. */
 struct upload {
     struct MPII_Gpudt_image image;
@@ -48,5 +52,12 @@ void plan_in_set(struct MPII_Gpudt_plan_in *in, const struct layout *l, const st
 /* Check variants byte by byte against a plain loop over the blocks, in random cases
  * (check_kernels.c). Returns whether any failed. */
 int variants_check(int nvariants, struct variant *v, unsigned long long seed, int rounds);
+
+/* Time copies from layout to layout, and check their data (pair_kernels.c).
+ *   names  (IN)  FROM:TO[,FROM:TO...], or "all" for a selection
+ *   peer   (IN)  1: sources are in the memory of device 1
+ * Returns whether any copy was wrong. */
+int variants_pairs(int nvariants, struct variant *v, CUmodule ref, const char *sizes,
+                   const char *names, int peer);
 
 #endif /* VARIANTS_H_INCLUDED */

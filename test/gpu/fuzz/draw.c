@@ -19,7 +19,7 @@ static const struct choice strategies[] = {
     CHOICE(STRATEGY, auto), CHOICE(STRATEGY, copy1d), CHOICE(STRATEGY, copy2d),
     CHOICE(STRATEGY, transpose), CHOICE(STRATEGY, box), CHOICE(STRATEGY, table),
     CHOICE(STRATEGY, bitmap), CHOICE(STRATEGY, list), CHOICE(STRATEGY, tree),
-    CHOICE(STRATEGY, map), CHOICE(STRATEGY, rows)
+    CHOICE(STRATEGY, map), CHOICE(STRATEGY, pair), CHOICE(STRATEGY, rows)
 };
 
 #define NSTRATEGIES ((int) (sizeof(strategies) / sizeof(strategies[0])))

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests small data at large distances: blocks more than 4 GiB apart, in either direction, and byte
- * ranges beyond position 2^32 of a stream. Needs 6 GiB of GPU memory, of which the emulated driver
- * allocates only the pages that are used. */
+/* Tests small data at large distances: blocks more than 4 GiB apart, in either direction, packed and
+ * copied to another datatype, and byte ranges beyond position 2^32 of a stream. Needs 6 GiB of GPU
+ * memory, of which the emulated driver allocates only the pages that are used. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -62,7 +62,30 @@ static void stream_piece(void *arg, MPI_Aint off, MPI_Aint len)
     }
 }
 
-/* Pack a type with its buffer at buf_off, unpack other bytes to it, pack again. */
+/* Copy a type with its buffer at buf_off to every other byte. */
+static void to_bytes(const char *name, MPI_Datatype type, MPI_Aint buf_off, MPI_Aint size,
+                     const unsigned char *want)
+{
+    MPI_Datatype bytes;
+    unsigned char seen[8192];
+
+    MPI_Type_vector((int) size, 1, 2, MPI_BYTE, &bytes);
+    MPI_Type_commit(&bytes);
+    memset(seen, 0, sizeof(seen));
+    mem_write(&packed, 0, seen, sizeof(seen));
+    CHECK_MPI(MPI_Sendrecv(far.addr + buf_off, 1, type, 0, 0, packed.addr, 1, bytes, 0, 0,
+                           MPI_COMM_SELF, MPI_STATUS_IGNORE));
+    mem_read(&packed, 0, seen, sizeof(seen));
+    for (MPI_Aint i = 0; i < (MPI_Aint) sizeof(seen); i++) {
+        if (seen[i] != (i % 2 == 0 && i / 2 < size ? want[i / 2] : 0)) {
+            report_fail("%s: byte %ld of a copy is wrong", name, (long) i);
+            break;
+        }
+    }
+    MPI_Type_free(&bytes);
+}
+
+/* Pack a type with its buffer at buf_off, copy it, unpack other bytes to it. */
 static void both_ways(const char *name, MPI_Datatype type, MPI_Aint buf_off)
 {
     oracle *map = oracle_create(type);
@@ -80,6 +103,7 @@ static void both_ways(const char *name, MPI_Datatype type, MPI_Aint buf_off)
                        MPI_COMM_SELF));
     mem_read(&packed, 0, seen, size);
     report_compare(name, seen, want, size);
+    to_bytes(name, type, buf_off, size, want);
 
     for (MPI_Aint i = 0; i < size; i++)
         want[i] ^= 0xff;
