@@ -383,8 +383,8 @@ static void copy_check(struct copy *c)
     oracle_unpack(c->to.layout->map, c->to.image + c->to.off, 1, c->to.first, c->n, bytes);
     mem_read(&c->to.mem, 0, seen, ARENA_SZ);
     if (!report_compare("the destination", seen, c->to.image, ARENA_SZ)) {
-        report_fail("datatype %d + %ld from byte %ld to datatype %d + %ld from byte %ld, %ld bytes, "
-                    "strategy %d, at most %d blocks, wide %d",
+        report_fail("datatype %d + %ld from byte %ld to datatype %d + %ld from byte %ld, "
+                    "%ld bytes, strategy %d, at most %d blocks, wide %d",
                     (int) (c->from.layout - layouts), (long) c->from.off, (long) c->from.first,
                     (int) (c->to.layout - layouts), (long) c->to.off, (long) c->to.first,
                     (long) c->n, MPIR_CVAR_GPUDT_STRATEGY, MPIR_CVAR_GPUDT_MAX_BLOCKS, c->is_wide);

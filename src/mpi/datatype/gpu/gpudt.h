@@ -113,6 +113,10 @@ void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer);
 /* An address of the buffer in GPU memory; NULL if its blocks are at absolute addresses. */
 const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer);
 
+/* Check that the memory of a buffer still exists: an error if the program has freed it since it was
+ * described, or has destroyed its context. Costs one driver query. */
+int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer);
+
 /* Start to move bytes [first, first + n) of the stream between a buffer and packed memory.
  *   first, n  (IN)   within the stream, n greater than 0
  *   packed    (IN)   address of byte first in packed memory; any memory, not overlapping the buffer

@@ -15,6 +15,9 @@
  * and maps it. It is stored in memory that both processes share. */
 typedef struct MPIR_Gpudt_offer MPIR_Gpudt_offer_t;
 
+/* Whether other processes can map the memory of a buffer, so that an offer of it can be made. */
+bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer);
+
 /* Bytes of an offer without the datatype. */
 #define MPIR_GPUDT_OFFER_HEAD 512
 
@@ -33,13 +36,12 @@ void MPIR_Gpudt_offer_type_write(const MPIR_Gpudt_buffer * buffer, void *mem);
 void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free_fn) (void *));
 
 /* Make the offer of a buffer.
- *   buffer   (IN)   the buffer; the offer is valid as long as it is
+ *   buffer   (IN)   MPIR_Gpudt_may_offer; the offer is valid as long as the buffer is
  *   type_at  (IN)   where the receiver finds the description of the datatype; the caller chooses what
  *                   the number means. -1: it is part of the offer
  *   mem      (OUT)  where the offer is stored, aligned to 8: MPIR_GPUDT_OFFER_HEAD bytes and the
- *                   datatype's
- * Returns false if other processes cannot map the memory. */
-bool MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem);
+ *                   datatype's */
+void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem);
 
 /* Where the sender has put the description of the datatype, and its bytes; only of an offer that the
  * sender cannot withdraw.
@@ -47,9 +49,8 @@ bool MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *
  * Returns type_at of MPIR_Gpudt_offer_make. */
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 
-/* Whether to accept an offer. May be called while the sender may withdraw it, so that what it
- * points to may change meanwhile.
- *   offer   (IN)  from another process of the node
+/* Whether to accept an offer.
+ *   offer   (IN)  from another process of the node, or a copy of its first MPIR_GPUDT_OFFER_HEAD bytes
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
  * Returns false if the memory cannot be mapped, or if it is not mapped yet and mapping it takes

@@ -107,6 +107,11 @@ void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
 {
 }
 
+int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
+{
+    return MPI_SUCCESS;
+}
+
 const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
 {
     return NULL;
@@ -172,9 +177,13 @@ void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free
     return NULL;
 }
 
-bool MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem)
+bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
 {
     return false;
+}
+
+void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem)
+{
 }
 
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)

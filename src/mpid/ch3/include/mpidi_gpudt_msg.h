@@ -230,8 +230,12 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
 
 /* ---- direct copies (ch3u_gpudt_direct.c) ---- */
 
-/* Offer the buffer of a send to the receiver, for MPIDI_Gpudt_envelope_send.
- *   chunk  (IN)  for the offer, owned by the caller; NULL: none */
+/* Whether the buffer of a send can be offered to the receiver. */
+bool MPIDI_Gpudt_direct_may_offer(const struct MPIDI_Gpudt_msg *msg);
+
+/* Offer the buffer of a send, which may be, to the receiver, by MPIDI_Gpudt_envelope_send. There is
+ * no offer if msg->offer.grain is -1 afterwards.
+ *   chunk  (IN)  for the offer, owned by the caller */
 void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk);
 
 /* Receive a message whose sender offers its buffer, if that is possible.

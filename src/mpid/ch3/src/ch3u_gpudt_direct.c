@@ -21,9 +21,9 @@
 #include "gpudt_direct.h"
 
 /* Bytes of the largest description of a datatype that is part of an offer, and of all that are
- * published. */
+ * published, for which a part of the pool is enough. */
 #define INLINE_MAX (MPIDU_GPUDT_OFFER_SZ - MPIR_GPUDT_OFFER_HEAD)
-#define PUBLISHED_MAX (16 << 20)
+#define PUBLISHED_MAX (MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0) * MPIDU_gpudt_chunk_max() / 4)
 
 /* The description of a datatype, in a chunk. Receivers read it while a message of that type is in
  * flight, and keep what they have read. */
@@ -74,7 +74,8 @@ static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
     if (p == NULL)
         return -1;
     MPIDU_gpudt_chunk_get(sz, NULL, false, &p->chunk);
-    if (p->chunk == NULL || !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
+    if (p->chunk == NULL || published_sz + p->chunk->sz > PUBLISHED_MAX ||
+        !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
         if (p->chunk)
             MPIDU_gpudt_chunk_put(p->chunk);
         MPL_free(p);
@@ -97,15 +98,20 @@ void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chu
     int type_at = -1;
 
     msg->offer.grain = -1;
-    if (chunk == NULL || !MPIDI_Gpudt_may_share(msg->vc) || !MPIDU_gpudt_offer_fits(chunk))
+    if (!MPIDU_gpudt_offer_fits(chunk))
         return;
     if (type_sz > INLINE_MAX) {
         type_at = published_grain(msg->buffer, type_sz);
         if (type_at < 0)
             return;
     }
-    if (MPIR_Gpudt_offer_make(msg->buffer, type_at, MPIDU_gpudt_offer_mem(chunk)))
-        MPIDU_gpudt_offer_open(chunk, &msg->offer);
+    MPIR_Gpudt_offer_make(msg->buffer, type_at, MPIDU_gpudt_offer_mem(chunk));
+    MPIDU_gpudt_offer_open(chunk, &msg->offer);
+}
+
+bool MPIDI_Gpudt_direct_may_offer(const struct MPIDI_Gpudt_msg *msg)
+{
+    return MPIDI_Gpudt_may_share(msg->vc) && MPIR_Gpudt_may_offer(msg->buffer);
 }
 
 /* ---- receiving ---- */
@@ -202,19 +208,23 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
 {
     const MPIDU_gpudt_offer_name_t *name = &rreq->dev.gpudt_offer;
     const MPIR_Gpudt_offer_t *offer;
+    uint64_t head[MPIR_GPUDT_OFFER_HEAD / sizeof(uint64_t)];
     int64_t total = total_of(rreq);
 
     if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_may_share(vc))
         return false;
     offer = MPIDU_gpudt_offer_find(name);
-    if (offer == NULL || !MPIR_Gpudt_offer_is_good(offer, buffer, total) ||
+    if (offer == NULL)
+        return false;
+    memcpy(head, offer, sizeof(head));
+    if ((is_claimed && !MPIDU_gpudt_offer_is_open(name)) ||
+        !MPIR_Gpudt_offer_is_good((const MPIR_Gpudt_offer_t *) head, buffer, total) ||
         (is_claimed && !MPIDU_gpudt_offer_claim(name)))
         return false;
     if (pull_start(vc, rreq, buffer, offer, total))
         return true;
-    if (is_claimed) {
-        MPIDU_gpudt_offer_unclaim(name);
+    /* The state stays, so that the sender waits for the answer to the claim in any case */
+    if (is_claimed)
         answer_send(vc, rreq, MPIDI_GPUDT_CTS__UNCLAIMED);
-    }
     return false;
 }

@@ -83,10 +83,18 @@ static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_
 /* Offer the buffer of a long send, if there is memory for an offer. */
 static void long_offer(struct MPIDI_Gpudt_msg *msg)
 {
-    if (!MPIDI_Gpudt_may_share(msg->vc))
+    MPIDU_gpudt_chunk_t *chunk;
+
+    if (!MPIDI_Gpudt_direct_may_offer(msg))
         return;
-    MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &msg->offer_chunk);
-    MPIDI_Gpudt_direct_offer(msg, msg->offer_chunk);
+    MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &chunk);
+    if (chunk == NULL)
+        return;
+    MPIDI_Gpudt_direct_offer(msg, chunk);
+    if (msg->offer.grain >= 0)
+        msg->offer_chunk = chunk;
+    else
+        MPIDU_gpudt_chunk_put(chunk);
 }
 
 bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
@@ -178,6 +186,18 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
     }
 }
 
+/* The receiver has the whole message. If the program has freed the buffer meanwhile, a mapping may
+ * have kept its memory. */
+static void pulled(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno = MPIR_Gpudt_buffer_check(msg->buffer);
+
+    msg->done = msg->total;
+    msg->is_peer_gone = true;
+    if (mpi_errno)
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+}
+
 int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTRIBUTE((unused)),
                         intptr_t * buflen, MPIR_Request ** rreqp)
 {
@@ -210,6 +230,8 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);
+    if (pkt->n == MPIDI_GPUDT_CTS__PULLED)
+        pulled(msg);
     credits_add(msg, pkt);
     MPIDI_Gpudt_msg_advance(msg);
 

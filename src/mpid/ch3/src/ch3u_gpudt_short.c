@@ -99,7 +99,7 @@ static void short_offer(struct MPIDI_Gpudt_msg *msg)
     struct MPIDI_Gpudt_segment *segment = &msg->segment[0];
 
     if (msg->total > MPIDU_GPUDT_POOL_GRAIN - MPIDU_GPUDT_OFFER_SZ ||
-        !MPIDI_Gpudt_may_share(msg->vc) || !MPIDI_Gpudt_segment_fill(segment, msg->total, true))
+        !MPIDI_Gpudt_direct_may_offer(msg) || !MPIDI_Gpudt_segment_fill(segment, msg->total, true))
         return;
     MPIDI_Gpudt_direct_offer(msg, segment->chunk);
     msg->is_put_off = msg->offer.grain >= 0 && *pulled_flag(msg);
@@ -209,6 +209,8 @@ void MPIDI_Gpudt_short_answered(struct MPIDI_Gpudt_msg *msg, int what)
     /* The claim may not have been seen yet */
     msg->is_put_off = false;
     msg->is_pulled = what == MPIDI_GPUDT_CTS__PULLED;
+    if (!msg->is_pulled)
+        msg->offer.grain = -1;
     *pulled_flag(msg) = msg->is_pulled;
     if (segment->state == MPIDI_GPUDT_SEGMENT__CLAIMED)
         segment->state = msg->started == msg->total && !msg->is_pulled ?

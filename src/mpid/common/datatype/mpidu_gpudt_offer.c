@@ -39,7 +39,7 @@ bool MPIDU_gpudt_offer_fits(const MPIDU_gpudt_chunk_t * chunk)
     MPIDU_gpudt_pool_name_t name;
     int grain;
 
-    return chunk->sz == MPIDU_GPUDT_POOL_GRAIN && MPIDU_gpudt_chunk_export(chunk, &name, &grain);
+    return MPIDU_gpudt_chunk_is_small(chunk) && MPIDU_gpudt_chunk_export(chunk, &name, &grain);
 }
 
 char *MPIDU_gpudt_offer_mem(const MPIDU_gpudt_chunk_t * chunk)
@@ -77,12 +77,16 @@ const void *MPIDU_gpudt_offer_find(const MPIDU_gpudt_offer_name_t * name)
     return mem ? mem + MPIDU_GPUDT_POOL_GRAIN - MPIDU_GPUDT_OFFER_SZ : NULL;
 }
 
+bool MPIDU_gpudt_offer_is_open(const MPIDU_gpudt_offer_name_t * name)
+{
+    MPL_atomic_uint64_t *claim = MPIDU_gpudt_pool_claim(name);
+
+    /* The reads before must not be moved behind the load */
+    MPL_atomic_read_barrier();
+    return claim && MPL_atomic_acquire_load_uint64(claim) == word(name, STATE__OPEN);
+}
+
 bool MPIDU_gpudt_offer_claim(const MPIDU_gpudt_offer_name_t * name)
 {
     return state_change(name, STATE__OPEN, STATE__CLAIMED);
-}
-
-void MPIDU_gpudt_offer_unclaim(const MPIDU_gpudt_offer_name_t * name)
-{
-    state_change(name, STATE__CLAIMED, STATE__OPEN);
 }

@@ -14,7 +14,7 @@
 /* An offer is in the second half of a chunk of one grain. The first half is left to data. */
 #define MPIDU_GPUDT_OFFER_SZ (MPIDU_GPUDT_POOL_GRAIN / 2)
 
-/* Whether a chunk may hold an offer: others can map it, and it is of one grain. */
+/* Whether a chunk may hold an offer: others can map it, and it is a small one. */
 bool MPIDU_gpudt_offer_fits(const MPIDU_gpudt_chunk_t * chunk);
 
 /* Where a chunk holds an offer: MPIDU_GPUDT_OFFER_SZ bytes. */
@@ -35,10 +35,10 @@ bool MPIDU_gpudt_offer_withdraw(const MPIDU_gpudt_offer_name_t * name);
  * reuse it at any time unless the offer is claimed. */
 const void *MPIDU_gpudt_offer_find(const MPIDU_gpudt_offer_name_t * name);
 
+/* Receiver: whether an offer is still open, so that what was read from its memory before is valid. */
+bool MPIDU_gpudt_offer_is_open(const MPIDU_gpudt_offer_name_t * name);
+
 /* Receiver: claim an offer. Returns false if it was withdrawn. */
 bool MPIDU_gpudt_offer_claim(const MPIDU_gpudt_offer_name_t * name);
-
-/* Receiver: give up a claim; the offer is open again. */
-void MPIDU_gpudt_offer_unclaim(const MPIDU_gpudt_offer_name_t * name);
 
 #endif /* MPIDU_GPUDT_OFFER_H_INCLUDED */

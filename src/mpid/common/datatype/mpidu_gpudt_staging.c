@@ -249,6 +249,11 @@ void MPIDU_gpudt_chunk_put(MPIDU_gpudt_chunk_t * chunk)
         piece_renew(kind, chunk->piece);
 }
 
+bool MPIDU_gpudt_chunk_is_small(const MPIDU_gpudt_chunk_t * chunk)
+{
+    return chunk->kind == CHUNK__SMALL;
+}
+
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
                               int *grain)
 {

@@ -46,6 +46,10 @@ void MPIDU_gpudt_chunk_taint(MPIDU_gpudt_chunk_t * chunk);
 /* Bytes of the largest chunk. */
 size_t MPIDU_gpudt_chunk_max(void);
 
+/* Whether a chunk is one of those for short messages, of one grain, which are adjacent in the
+ * pool. */
+bool MPIDU_gpudt_chunk_is_small(const MPIDU_gpudt_chunk_t * chunk);
+
 /* The name by which another process finds a chunk.
  *   name  (OUT)  of the pool
  *   grain  (OUT)  position of the chunk in the pool, in MPIDU_GPUDT_POOL_GRAIN

@@ -42,12 +42,13 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
 
     if (process == 0)
         process = process_number();
-    k->id = id;
+    k->id = 0;
     k->is_exportable = false;
     if (!drv->cuMemGetAddressRange || !drv->cuIpcGetMemHandle || !drv->cuIpcOpenMemHandle ||
         !drv->cuIpcCloseMemHandle ||
         MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
         return;
+    k->id = id;
     k->export.process = process;
     k->export.gpu = (uint64_t) engine->device;
     k->export.id = id;

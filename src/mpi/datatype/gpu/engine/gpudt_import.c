@@ -8,8 +8,11 @@
  * An allocation is identified by its process and by the number that the driver gave it there, which
  * is never reused. So memory that was freed and allocated again at the same address is never
  * accessed by an old mapping. A mapping keeps the memory of an allocation that its process has
- * freed. Therefore the number of mappings and their bytes are limited, and a new allocation removes
- * mappings of old ones at the same addresses.
+ * freed. Therefore the number of mappings and their bytes are limited.
+ *
+ * To unmap memory, the driver waits for all kernels of the context, and so do other calls meanwhile
+ * (measured with driver 580, also with the call in a thread of its own). So mappings are only removed
+ * to make room, and only if the default stream is idle. If it is not, new memory is not mapped.
  *
  * The lists are short, and the mapping used last is at the head. */
 
@@ -138,29 +141,43 @@ static void mapping_remove(struct MPII_Gpudt_mapping *m)
     MPL_free(m);
 }
 
-/* Remove mappings of allocations that the other process must have freed, since a new one has some
- * of their addresses. */
-static void stale_remove(const MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export)
+/* Put mappings of allocations that the other process must have freed, since a new one has some of
+ * their addresses, where they are removed first. */
+static void stale_sort(const struct MPII_Gpudt_export *export)
 {
-    struct MPII_Gpudt_mapping *m, *next;
+    struct MPII_Gpudt_mapping *m, *next, *last = mappings ? mappings->prev : NULL;
 
     DL_FOREACH_SAFE(mappings, m, next) {
         if (m->export.process == export->process && m->export.id < export->id &&
             m->export.base < export->base + export->sz &&
-            export->base < m->export.base + m->export.sz && m->nrefs == 0)
-            mapping_remove(m);
+            export->base < m->export.base + m->export.sz) {
+            DL_DELETE(mappings, m);
+            DL_APPEND(mappings, m);
+        }
+        if (m == last)
+            break;
     }
 }
 
-/* Remove mappings that were not used for longest until there is room for one of sz bytes. */
-static void room_make(uint64_t sz)
+/* Whether no kernel of a stream that waits for the default stream is running. The context is
+ * current. */
+static bool is_idle(const MPII_Gpudt_engine_t * engine)
+{
+    return engine->drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+}
+
+/* Remove mappings that were not used for longest until there is room for one of sz bytes, which may
+ * be more than the limit. The engine's context is current. Returns whether there is room. */
+static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
 {
     const uint64_t max_sz = (uint64_t) MPL_MAX(MPIR_CVAR_GPUDT_IPC_MIB, 0) << 20;
     const int max = MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1);
     struct MPII_Gpudt_mapping *m, *prev;
 
-    if (mappings == NULL || (nopen < max && open_sz + sz <= max_sz))
-        return;
+    if (nopen == 0 || (nopen < max && open_sz + sz <= max_sz))
+        return true;
+    if (!is_idle(engine))
+        return false;
     for (m = mappings->prev; nopen >= max || open_sz + sz > max_sz; m = prev) {
         bool is_first = m == mappings;
         prev = m->prev;
@@ -171,6 +188,7 @@ static void room_make(uint64_t sz)
         if (is_first)
             break;
     }
+    return true;
 }
 
 /* For MPIR_Add_finalize: before the engines are freed. */
@@ -218,7 +236,7 @@ static void count_limit(void)
     if (nmappings < 4 * MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1))
         return;
     m = mappings->prev;
-    if (m->nrefs == 0)
+    if (m->nrefs == 0 && m->mem == 0)
         mapping_remove(m);
 }
 
@@ -238,7 +256,7 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
             return m;
         }
     }
-    stale_remove(engine, export);
+    stale_sort(export);
     count_limit();
     m = MPL_calloc(1, sizeof(*m), MPL_MEM_BUFFER);
     if (m == NULL)
@@ -288,14 +306,19 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
         m->nrefs++;
         return m->mem;
     }
-    room_make(m->export.sz);
+    if (!room_make(m->engine, m->export.sz)) {
+        m->saved_us = 0;
+        return 0;
+    }
     res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (res != CUDA_SUCCESS) {
         const char *name = "";
         drv->cuGetErrorName(res, &name);
         m->mem = 0;
-        m->is_refused = true;
-        if (!m->gpu->was_opened)
+        m->saved_us = 0;
+        /* Without memory, it is tried again later */
+        m->is_refused = res != CUDA_ERROR_OUT_OF_MEMORY;
+        if (m->is_refused && !m->gpu->was_opened)
             m->gpu->nfailures++;
         MPII_GPUDT_COUNT(ipc_failures, 1);
         trace("cannot map", m, name);

@@ -106,8 +106,8 @@ void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
     struct MPII_Gpudt_plan from, to;
     int begin = (int) (src->first % ALIGN);
 
-    /* Units of a side are aligned in the tiles if its stream is. If the streams of both sides differ
-     * by less than a unit of the source, the destination has narrow units. */
+    /* Units of a side are aligned in the tiles if its stream is. If the streams of both sides
+     * differ by less than a unit of the source, the destination has narrow units. */
     side_plan(src, 0, begin, &from);
     if ((dst->first - src->first) % from.unit == 0)
         begin = (int) (dst->first % ALIGN);

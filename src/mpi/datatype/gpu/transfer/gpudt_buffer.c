@@ -17,7 +17,9 @@
 #include "engine/gpudt_contexts.h"
 #include "engine/gpudt_register.h"
 
-int MPII_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
+/* The driver would take an address that is no longer GPU memory for host memory, and a fault in a
+ * kernel invalidates the context. */
+int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_engine_t *engine = buffer->side.engine;
@@ -171,7 +173,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     local.src.type = local.dst.type = NULL;
     local.mapping = NULL;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
-    mpi_errno = MPII_Gpudt_buffer_check(buffer);
+    mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_data_measure(&contig);
     MPII_Gpudt_side_place(&contig, n, other);

@@ -18,11 +18,6 @@ struct MPIR_Gpudt_buffer {
     unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
 };
 
-/* Since the buffer was described, the program may have freed it or destroyed its context. The
- * driver would take an address that is no longer GPU memory for host memory, and a fault in a
- * kernel invalidates the context. */
-int MPII_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer);
-
 /* The side of bytes [first, first + n), with a reference to the type. */
 void MPII_Gpudt_buffer_part(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
                             struct MPII_Gpudt_side *side);

@@ -13,6 +13,7 @@
 #include "plan/gpudt_plan.h"
 #include "plan/gpudt_plan_pair.h"
 #include "engine/gpudt_module.h"
+#include "engine/gpudt_upload.h"
 
 int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *src,
                             const struct MPII_Gpudt_side *dst, bool * is_possible)

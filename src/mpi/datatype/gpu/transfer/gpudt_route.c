@@ -12,8 +12,7 @@
  *   datatype         contiguous, reachable     kernel     long, in the host: kernel, device, copy
  *   datatype         contiguous, another GPU              kernel, device, copy
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
- *   datatype         datatype, reachable       kernel     not if pair kernels are forbidden or missing:
- *                                                         kernel, device, kernel
+ *   datatype         datatype, reachable       kernel     no pair kernels: kernel, device, kernel
  *   datatype         datatype, another GPU                kernel, device or pinned, kernel
  *   datatype         datatype, pageable                   kernel, pinned, CPU
  *   contiguous       datatype, pageable                   copy, pinned, CPU
