@@ -12,8 +12,55 @@
 
 #include "gpudt_error.h"
 
-/* Whether any buffer of the process may be on a GPU. Costs a few loads. */
-bool MPIR_Gpudt_is_present(void);
+#if defined(MPIR_GPUDT_HAVE_CUDA) && defined(__has_include)
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#define MPIR_GPUDT_HAVE_SINGLE_THREADED
+#endif
+#endif
+
+/* What is known of the CUDA driver. The state only moves forward; see driver/gpudt_driver.c. */
+enum MPIR_Gpudt_driver_e {
+    MPIR_GPUDT_DRIVER__UNSEEN,  /* libcuda is not loaded in this process yet */
+    MPIR_GPUDT_DRIVER__HOPELESS,        /* nor will it find a GPU: no longer checked */
+    MPIR_GPUDT_DRIVER__LOADED,  /* its functions are known; CUDA may be initialised or not */
+    MPIR_GPUDT_DRIVER__ABSENT   /* final: it cannot be loaded, or has no GPU */
+};
+
+#ifdef MPIR_GPUDT_HAVE_CUDA
+extern MPL_atomic_int_t MPIR_Gpudt_driver_state;
+#endif
+
+/* Whether the process can have GPU memory, as far as can be told without a call: at most two loads.
+ * If not, none of the calls below has anything to do.
+ *
+ * The driver creates threads along with a context, so a process that never had a second thread has
+ * no device memory. A forked child counts as single-threaded again, and CUDA is unusable there. */
+static inline bool MPIR_Gpudt_is_possible(void)
+{
+#ifdef MPIR_GPUDT_HAVE_CUDA
+    int state;
+
+#ifdef MPIR_GPUDT_HAVE_SINGLE_THREADED
+    if (likely(__libc_single_threaded))
+        return false;
+#endif
+    state = MPL_atomic_relaxed_load_int(&MPIR_Gpudt_driver_state);
+    return state == MPIR_GPUDT_DRIVER__UNSEEN || state == MPIR_GPUDT_DRIVER__LOADED;
+#else
+    return false;
+#endif
+}
+
+/* Whether CUDA is enabled and libcuda loaded. */
+bool MPIR_Gpudt_is_loaded(void);
+
+/* Whether any buffer of the process may be on a GPU. A program on the host only pays for
+ * MPIR_Gpudt_is_possible. */
+static inline bool MPIR_Gpudt_is_present(void)
+{
+    return unlikely(MPIR_Gpudt_is_possible()) && MPIR_Gpudt_is_loaded();
+}
 
 /* An operation in flight. NULL stands for a complete operation. */
 typedef struct MPIR_Gpudt_op MPIR_Gpudt_op;

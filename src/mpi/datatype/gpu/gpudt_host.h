@@ -41,6 +41,13 @@ int MPIR_Typerep_unpack_host(const void *inbuf, MPI_Aint insize, void *outbuf, M
                              MPI_Datatype datatype, MPI_Aint outoffset,
                              MPI_Aint * actual_unpack_bytes);
 
+/* MPIR_Typerep_pack and MPIR_Typerep_unpack of a process that may have GPU memory: by a GPU, or else
+ * by the CPU. The same parameters, so that those functions call them with a jump. */
+int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                    void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint * actual_pack_bytes);
+int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                      MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual_unpack_bytes);
+
 /* Events in pools of host memory, counted by performance variables. */
 enum MPIR_Gpudt_pool_e {
     MPIR_GPUDT_POOL__HEAP_CHUNK,        /* no chunk free: data passes through pageable memory */

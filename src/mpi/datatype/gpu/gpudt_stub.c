@@ -43,6 +43,19 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
     return not_handled(op, handled);
 }
 
+/* Never called: no GPU is possible. */
+int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                    void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint * actual_pack_bytes)
+{
+    return MPI_ERR_INTERN;
+}
+
+int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                      MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual_unpack_bytes)
+{
+    return MPI_ERR_INTERN;
+}
+
 int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                           MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
@@ -125,7 +138,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     return MPI_ERR_INTERN;
 }
 
-bool MPIR_Gpudt_is_present(void)
+bool MPIR_Gpudt_is_loaded(void)
 {
     return false;
 }

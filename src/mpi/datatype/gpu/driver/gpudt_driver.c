@@ -24,25 +24,13 @@
 
 #include "mpiimpl.h"
 #include "gpudt_driver.h"
+#include "gpudt.h"
 #include "gpudt_presence.h"
 
 #include <dlfcn.h>
-#if defined(__has_include)
-#if __has_include(<sys/single_threaded.h>)
-#include <sys/single_threaded.h>
-#define HAVE_SINGLE_THREADED_FLAG 1
-#endif
-#endif
-
-enum driver_state {
-    DRIVER_STATE__UNSEEN,       /* libcuda is not loaded in this process yet */
-    DRIVER_STATE__HOPELESS,     /* the same, and the node cannot have a GPU: no longer checked */
-    DRIVER_STATE__LOADED,       /* table is filled; CUDA may be initialised or not */
-    DRIVER_STATE__ABSENT        /* final: see no_gpu_reason */
-};
 
 static MPL_initlock_t driver_lock = MPL_INITLOCK_INITIALIZER;
-static MPL_atomic_int_t driver_state = MPL_ATOMIC_INT_T_INITIALIZER(DRIVER_STATE__UNSEEN);
+MPL_atomic_int_t MPIR_Gpudt_driver_state = MPL_ATOMIC_INT_T_INITIALIZER(MPIR_GPUDT_DRIVER__UNSEEN);
 
 /* All below are written under driver_lock, before the state that publishes them is stored. */
 static MPII_Gpudt_driver_t driver_table;
@@ -68,7 +56,6 @@ static const struct driver_symbol driver_symbols[] = {
 };
 
 static int driver_look(void);
-static bool process_is_single_threaded(void);
 static void driver_load(void);
 static const char *table_fill(void *library);
 static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
@@ -81,13 +68,13 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void)
 {
     int state;
 
-    if (process_is_single_threaded())
+    if (!MPIR_Gpudt_is_possible())
         return NULL;
 
-    state = MPL_atomic_acquire_load_int(&driver_state);
-    if (state == DRIVER_STATE__UNSEEN)
+    state = MPL_atomic_acquire_load_int(&MPIR_Gpudt_driver_state);
+    if (state == MPIR_GPUDT_DRIVER__UNSEEN)
         state = driver_look();
-    return state == DRIVER_STATE__LOADED ? &driver_table : NULL;
+    return state == MPIR_GPUDT_DRIVER__LOADED ? &driver_table : NULL;
 }
 
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
@@ -97,7 +84,7 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
     MPL_initlock_lock(&driver_lock);
     driver_load();
     driver_start();
-    if (MPL_atomic_relaxed_load_int(&driver_state) == DRIVER_STATE__LOADED)
+    if (MPL_atomic_relaxed_load_int(&MPIR_Gpudt_driver_state) == MPIR_GPUDT_DRIVER__LOADED)
         drv = &driver_table;
     MPL_initlock_unlock(&driver_lock);
 
@@ -118,10 +105,11 @@ static int driver_look(void)
         MPL_initlock_unlock(&driver_lock);
     } else if (!MPL_atomic_relaxed_load_int(&asked)) {
         if (!MPII_Gpudt_node_may_have_gpu())
-            MPL_atomic_cas_int(&driver_state, DRIVER_STATE__UNSEEN, DRIVER_STATE__HOPELESS);
+            MPL_atomic_cas_int(&MPIR_Gpudt_driver_state, MPIR_GPUDT_DRIVER__UNSEEN,
+                               MPIR_GPUDT_DRIVER__HOPELESS);
         MPL_atomic_relaxed_store_int(&asked, 1);
     }
-    return MPL_atomic_acquire_load_int(&driver_state);
+    return MPL_atomic_acquire_load_int(&MPIR_Gpudt_driver_state);
 }
 
 int MPII_Gpudt_driver_error(const MPII_Gpudt_driver_t * drv, CUresult res, const char *call,
@@ -170,19 +158,6 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     return MPI_SUCCESS;
 }
 
-/* The driver creates threads along with a context, so a process that never had a second thread has
- * no device memory. The C library's flag for this costs one load, so that messages of a host
- * program have no measurable overhead. A forked child counts as single-threaded again, and CUDA is
- * unusable there. */
-static bool process_is_single_threaded(void)
-{
-#ifdef HAVE_SINGLE_THREADED_FLAG
-    return __libc_single_threaded;
-#else
-    return false;
-#endif
-}
-
 /* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table
  * must stay valid when the application unloads its own. */
 static void driver_load(void)
@@ -190,7 +165,7 @@ static void driver_load(void)
     void *library;
     const char *missing;
 
-    if (MPL_atomic_relaxed_load_int(&driver_state) > DRIVER_STATE__HOPELESS)
+    if (MPL_atomic_relaxed_load_int(&MPIR_Gpudt_driver_state) > MPIR_GPUDT_DRIVER__HOPELESS)
         return;
 
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -198,7 +173,7 @@ static void driver_load(void)
         const char *why = dlerror();
         MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s",
                      why ? why : "libcuda.so.1 cannot be loaded");
-        MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+        MPL_atomic_release_store_int(&MPIR_Gpudt_driver_state, MPIR_GPUDT_DRIVER__ABSENT);
         return;
     }
 
@@ -208,10 +183,10 @@ static void driver_load(void)
         MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason),
                      "the installed CUDA driver is too old: it has no %s", missing);
         dlclose(library);
-        MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+        MPL_atomic_release_store_int(&MPIR_Gpudt_driver_state, MPIR_GPUDT_DRIVER__ABSENT);
         return;
     }
-    MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__LOADED);
+    MPL_atomic_release_store_int(&MPIR_Gpudt_driver_state, MPIR_GPUDT_DRIVER__LOADED);
 }
 
 /* Fill driver_table; returns NULL, or the first required function that the library lacks. */
@@ -256,7 +231,7 @@ static void driver_start(void)
     CUresult res;
 
     if (driver_initialized ||
-        MPL_atomic_relaxed_load_int(&driver_state) != DRIVER_STATE__LOADED)
+        MPL_atomic_relaxed_load_int(&MPIR_Gpudt_driver_state) != MPIR_GPUDT_DRIVER__LOADED)
         return;
 
     res = driver_table.cuInit(0);
@@ -273,7 +248,7 @@ static void driver_start(void)
     }
     error_words(&driver_table, res, &name, &text, number, sizeof(number));
     MPL_snprintf(no_gpu_reason, sizeof(no_gpu_reason), "%s: %s (%s)", call, name, text);
-    MPL_atomic_release_store_int(&driver_state, DRIVER_STATE__ABSENT);
+    MPL_atomic_release_store_int(&MPIR_Gpudt_driver_state, MPIR_GPUDT_DRIVER__ABSENT);
 }
 
 /* The driver's name and text for an error, with substitutes where it has none: a stub library

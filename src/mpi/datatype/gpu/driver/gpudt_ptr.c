@@ -43,7 +43,7 @@ static bool means_no_cuda(CUresult res)
     }
 }
 
-bool MPIR_Gpudt_is_present(void)
+bool MPIR_Gpudt_is_loaded(void)
 {
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
 }

@@ -22,8 +22,8 @@ static int sides_classify(const struct MPII_Gpudt_data *b, int64_t n, struct MPI
 static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_data *to, int64_t n,
                     enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled);
 
-/* Whether a GPU can take part at all. A host program returns here. */
-static inline bool is_possible(MPIR_Gpudt_op ** op, bool * handled)
+/* Whether a GPU can take part at all. */
+static inline bool has_driver(MPIR_Gpudt_op ** op, bool * handled)
 {
     *handled = false;
     if (op)
@@ -39,7 +39,7 @@ int MPIR_Gpudt_ipack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
 
     MPIR_FUNC_ENTER;
 
-    if (unlikely(is_possible(op, handled))) {
+    if (has_driver(op, handled)) {
         struct MPII_Gpudt_data from = {.addr = inbuf,.count = incount,.datatype = datatype,
             .first = inoffset
         };
@@ -60,7 +60,7 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
 
     MPIR_FUNC_ENTER;
 
-    if (unlikely(is_possible(op, handled))) {
+    if (has_driver(op, handled)) {
         struct MPII_Gpudt_data to = {.addr = outbuf,.count = outcount,.datatype = datatype,
             .first = outoffset
         };
@@ -73,6 +73,20 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
     return mpi_errno;
 }
 
+int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
+                    void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint * actual_pack_bytes)
+{
+    return MPIR_Typerep_ipack(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes,
+                              actual_pack_bytes, NULL);
+}
+
+int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                      MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual_unpack_bytes)
+{
+    return MPIR_Typerep_iunpack(inbuf, insize, outbuf, outcount, datatype, outoffset,
+                                actual_unpack_bytes, NULL);
+}
+
 int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                           MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
@@ -81,7 +95,7 @@ int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
 
     MPIR_FUNC_ENTER;
 
-    if (unlikely(is_possible(op, handled))) {
+    if (has_driver(op, handled)) {
         struct MPII_Gpudt_data from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
         struct MPII_Gpudt_data to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
         MPII_Gpudt_data_measure(&from);
