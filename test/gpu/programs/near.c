@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests the addresses that the library takes as its own stack and heap without a query of the
- * driver. Memory mapped below the stack is not among them, even if the stack may grow without limit
- * and a driver may map device memory there (setarch -L, ulimit -s unlimited). The stack is
- * recognised in the first thread, also deep down, in other threads, and beside coroutines. */
+/* Tests the addresses that the library takes as its own stack, heap and static variables without a
+ * query of the driver. Variables of libraries are not among them, as these may be unloaded. Nor is
+ * memory mapped below the stack, even if the stack may grow without limit and a driver may map
+ * device memory there (setarch -L, ulimit -s unlimited). The stack is recognised in the first
+ * thread, also deep down, in other threads, and beside coroutines. */
 
 #include "mpiimpl.h"
 #include "driver/gpudt_near.h"
@@ -24,6 +25,7 @@
 #define PAGE 4096
 #define DEEP (3 << 20)          /* bytes of an array on the stack */
 
+static int initialized = 1;
 static ucontext_t main_context, coroutine;
 static char *below;             /* pages mapped below the stack */
 
@@ -89,9 +91,21 @@ static void coroutine_run(void)
     CHECK(!MPII_Gpudt_is_near(below + PAGE - 1));
 }
 
+/* Static variables, at their first and last byte, and what is mapped next to them. */
+static void statics_check(void)
+{
+    static char zeros[3 * PAGE];
+    extern char __data_start[], _end[];
+
+    CHECK(MPII_Gpudt_is_near(zeros) && MPII_Gpudt_is_near(zeros + sizeof(zeros) - 1));
+    CHECK(MPII_Gpudt_is_near(&initialized));
+    CHECK(MPII_Gpudt_is_near(__data_start) && MPII_Gpudt_is_near(_end - 1));
+    CHECK(!MPII_Gpudt_is_near((char *) (uintptr_t) stack_bottom));
+    CHECK(!MPII_Gpudt_is_near(stdout));
+}
+
 int main(void)
 {
-    static char in_data[100];
     char local[100], *heap, *mapped, *room;
     pthread_t thread;
 
@@ -111,7 +125,7 @@ int main(void)
     CHECK(MPII_Gpudt_is_near(heap) && MPII_Gpudt_is_near(heap + PAGE - 1));
     CHECK(!MPII_Gpudt_is_near(mapped));
     CHECK(!MPII_Gpudt_is_near(sbrk(0)));
-    CHECK(!MPII_Gpudt_is_near(in_data));
+    statics_check();
 
     pthread_create(&thread, NULL, thread_run, local);
     pthread_join(thread, NULL);

@@ -9,6 +9,8 @@
 #ifndef GPUDT_HOST_H_INCLUDED
 #define GPUDT_HOST_H_INCLUDED
 
+#include "gpudt.h"
+
 /* Pin host memory and map it into all GPUs of the process, until MPIR_Gpudt_host_unregister.
  *   gpu_addr  (IN)  memory of the GPU in whose context it is registered
  *   mem, sz   (IN)  whole pages; may be memory shared with other processes
@@ -32,6 +34,19 @@ int MPIR_Gpudt_host_epoch(bool look);
  *   mem, sz  (IN)  as given to MPIR_Gpudt_host_register */
 bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz);
 
+/* Whether a buffer is known to be host memory without a query of the driver. Costs a few loads.
+ * False: not known.
+ *   buf, count, datatype  (IN)  the buffer */
+bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype);
+
+/* Whether a buffer may be on a GPU: to be tested before the calls that ask the driver, in the code
+ * that every message passes. */
+static inline bool MPIR_Gpudt_may_be_gpu(const void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    return unlikely(MPIR_Gpudt_is_possible()) && !MPIR_Gpudt_is_near(buf, count, datatype) &&
+        MPIR_Gpudt_is_loaded();
+}
+
 /* As MPIR_Typerep_pack and MPIR_Typerep_unpack, for two buffers known to be host memory: makes no
  * query. For messages whose buffer was classified when they started. */
 int MPIR_Typerep_pack_host(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
@@ -41,8 +56,8 @@ int MPIR_Typerep_unpack_host(const void *inbuf, MPI_Aint insize, void *outbuf, M
                              MPI_Datatype datatype, MPI_Aint outoffset,
                              MPI_Aint * actual_unpack_bytes);
 
-/* MPIR_Typerep_pack and MPIR_Typerep_unpack of a process that may have GPU memory: by a GPU, or else
- * by the CPU. The same parameters, so that those functions call them with a jump. */
+/* MPIR_Typerep_pack and MPIR_Typerep_unpack of a process that may have GPU memory: by a GPU, or
+ * else by the CPU. The parameters are the same, so that those functions call them with a jump. */
 int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
                     void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint * actual_pack_bytes);
 int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,

@@ -138,6 +138,11 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     return MPI_ERR_INTERN;
 }
 
+bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    return true;
+}
+
 bool MPIR_Gpudt_is_loaded(void)
 {
     return false;

@@ -73,7 +73,7 @@ static inline int MPIDI_Gpudt_recv_unpack(const MPIR_Request * rreq, const void 
 /* ---- sending (ch3u_gpudt_send.c) ---- */
 
 /* Start a send to another process if its buffer is on a GPU. Call it by MPIDI_Gpudt_takes_send,
- * which first tests whether any buffer may be on a GPU.
+ * which first tests whether the buffer may be on a GPU.
  *   buf, ..., context_offset, vc  (IN)   as for MPID_Isend
  *   type                          (IN)   MPIDI_REQUEST_TYPE_SEND, _RSEND or _SSEND
  *   request                       (OUT)  as for MPID_Isend; NULL on failure, when nothing was
@@ -84,8 +84,9 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
                        MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
                        MPIR_Request ** request, int *mpi_errno_ptr);
 
-#define MPIDI_Gpudt_takes_send(...)     \
-    (unlikely(MPIR_Gpudt_is_present()) && MPIDI_Gpudt_isend(__VA_ARGS__))
+#define MPIDI_Gpudt_takes_send(buf_, count_, datatype_, ...)            \
+    (MPIR_Gpudt_may_be_gpu(buf_, count_, datatype_) &&                  \
+     MPIDI_Gpudt_isend(buf_, count_, datatype_, __VA_ARGS__))
 
 /* Copy a message of a process to itself, in host or GPU memory (ch3u_gpudt_self.c). While a GPU
  * copies, both requests hold one more completion, so that the caller completes them as usual.
@@ -106,13 +107,16 @@ void MPIDI_Gpudt_self_copy(MPIR_Request * sreq, const void *sbuf, MPI_Aint scoun
 bool MPIDI_Gpudt_receive_eager(MPIR_Request * rreq, const void *data, intptr_t * buflen,
                                int *complete, int *mpi_errno_ptr);
 
-/* The same, after a test whether any buffer may be on a GPU. Data of a rendezvous is excluded: its
+/* The same, after a test whether the buffer may be on a GPU. Data of a rendezvous is excluded: its
  * buffer was classified at the request to send. */
 static inline bool MPIDI_Gpudt_takes_eager(MPIR_Request * rreq, const void *data,
                                            intptr_t * buflen, int *complete, int *mpi_errno_ptr)
 {
-    return unlikely(MPIR_Gpudt_is_present()) && rreq->kind == MPIR_REQUEST_KIND__RECV &&
+    const MPIDI_Request *dev = &rreq->dev;
+
+    return unlikely(MPIR_Gpudt_is_possible()) && rreq->kind == MPIR_REQUEST_KIND__RECV &&
         MPIDI_Request_get_msg_type(rreq) != MPIDI_REQUEST_RNDV_MSG &&
+        MPIR_Gpudt_may_be_gpu(dev->user_buf, dev->user_count, dev->datatype) &&
         MPIDI_Gpudt_receive_eager(rreq, data, buflen, complete, mpi_errno_ptr);
 }
 

@@ -149,7 +149,7 @@ bool MPIDI_Gpudt_unpack_unexpected(MPIR_Request * rreq, intptr_t unpack_sz)
     MPIR_Gpudt_buffer *buffer;
     MPIR_Gpudt_op *op;
 
-    if (!MPIR_Gpudt_is_present())
+    if (!MPIR_Gpudt_may_be_gpu(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype))
         return false;
     mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
                                        rreq->dev.datatype, &buffer);

@@ -9,13 +9,22 @@
 #include "mpiimpl.h"
 #include "gpudt_near.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel and the C library place the brk(2) heap and the stacks. Device and managed memory is
- * never mapped there while the process exists. */
+/* The kernel and the C library place the brk(2) heap, the program's static variables and the stacks.
+ * Device and managed memory is never mapped there while the process exists.
+ *
+ * Of other host memory this cannot be known. The program or the C library may unmap it at any time,
+ * and the driver may map a GPU's memory at the same addresses, without a notice to anybody. So an
+ * answer of the driver about one message cannot be kept for the next. */
 static MPL_atomic_uint64_t heap_start = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+
+/* The writable segment of the program's file. Never unmapped, unlike those of libraries. */
+static MPL_atomic_uint64_t data_low = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
+static MPL_atomic_uint64_t data_high = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 
 /* The part of this thread's stack that is known to be its stack. The first thread's stack grows,
  * and other mappings may be placed below it, within the limit on its size: only what was mapped at
@@ -24,7 +33,9 @@ static MPL_TLS uintptr_t stack_low;
 static MPL_TLS uintptr_t stack_high;    /* 0: not determined yet */
 static MPL_TLS uintptr_t stack_look;    /* look again from frames below this one; 0: never */
 
+static void process_read(void);
 static uintptr_t heap_start_read(void);
+static int data_read(struct dl_phdr_info *program, size_t info_sz, void *arg);
 static void stack_read(uintptr_t frame);
 static void stack_read_first(uintptr_t frame);
 static void stack_read_thread(void);
@@ -32,18 +43,45 @@ static void stack_read_thread(void);
 bool MPII_Gpudt_is_near(const void *addr)
 {
     uintptr_t at = (uintptr_t) addr, frame = (uintptr_t) __builtin_frame_address(0);
-    uint64_t heap = MPL_atomic_relaxed_load_uint64(&heap_start);
 
-    if (unlikely(heap == 0)) {
-        heap = heap_start_read();
-        MPL_atomic_relaxed_store_uint64(&heap_start, heap);
-    }
-    if (at >= heap && at < (uintptr_t) sbrk(0))
+    if (unlikely(MPL_atomic_acquire_load_uint64(&heap_start) == 0))
+        process_read();
+    if (at >= MPL_atomic_relaxed_load_uint64(&heap_start) && at < (uintptr_t) sbrk(0))
+        return true;
+    if (at >= MPL_atomic_relaxed_load_uint64(&data_low) &&
+        at < MPL_atomic_relaxed_load_uint64(&data_high))
         return true;
 
     if (unlikely(stack_high == 0 || frame < stack_look))
         stack_read(frame);
     return at >= stack_low && at < stack_high;
+}
+
+/* What does not change while the process exists. Several threads may do this at once. */
+static void process_read(void)
+{
+    dl_iterate_phdr(data_read, NULL);
+    MPL_atomic_release_store_uint64(&heap_start, heap_start_read());
+}
+
+/* Callback of dl_iterate_phdr, which visits the program first: a result other than 0 ends it. A
+ * linker may make several writable segments; the largest has the variables. */
+static int data_read(struct dl_phdr_info *program, size_t info_sz, void *arg)
+{
+    const ElfW(Phdr) * found = NULL;
+
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        const ElfW(Phdr) * segment = &program->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_W) &&
+            (!found || segment->p_memsz > found->p_memsz))
+            found = segment;
+    }
+    if (found) {
+        uint64_t low = program->dlpi_addr + found->p_vaddr;
+        MPL_atomic_relaxed_store_uint64(&data_low, low);
+        MPL_atomic_relaxed_store_uint64(&data_high, low + found->p_memsz);
+    }
+    return 1;
 }
 
 /* Start of the heap as the kernel reports it, else the current end of the heap. */

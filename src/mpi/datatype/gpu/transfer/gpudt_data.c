@@ -9,6 +9,8 @@
 #include "mpiimpl.h"
 #include "gpudt_data.h"
 #include "gpudt_error.h"
+#include "gpudt_host.h"
+#include "driver/gpudt_near.h"
 #include "type/gpudt_canon.h"
 
 void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
@@ -34,6 +36,16 @@ void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
     reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
     b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
     b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
+}
+
+bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)
+{
+    struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
+
+    if (HANDLE_IS_BUILTIN(datatype))
+        return MPII_Gpudt_is_near(buf);
+    MPII_Gpudt_data_measure(&b);
+    return !b.is_absolute && MPII_Gpudt_is_near(b.low);
 }
 
 int64_t MPII_Gpudt_data_size(const struct MPII_Gpudt_data *b)

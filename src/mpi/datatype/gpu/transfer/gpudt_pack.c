@@ -76,6 +76,9 @@ int MPIR_Gpudt_iunpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Ain
 int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,
                     void *outbuf, MPI_Aint max_pack_bytes, MPI_Aint * actual_pack_bytes)
 {
+    if (MPIR_Gpudt_is_near(inbuf, incount, datatype) && MPII_Gpudt_is_near(outbuf))
+        return MPIR_Typerep_pack_host(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes,
+                                      actual_pack_bytes);
     return MPIR_Typerep_ipack(inbuf, incount, datatype, inoffset, outbuf, max_pack_bytes,
                               actual_pack_bytes, NULL);
 }
@@ -83,6 +86,9 @@ int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, 
 int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
                       MPI_Datatype datatype, MPI_Aint outoffset, MPI_Aint * actual_unpack_bytes)
 {
+    if (MPIR_Gpudt_is_near(outbuf, outcount, datatype) && MPII_Gpudt_is_near(inbuf))
+        return MPIR_Typerep_unpack_host(inbuf, insize, outbuf, outcount, datatype, outoffset,
+                                        actual_unpack_bytes);
     return MPIR_Typerep_iunpack(inbuf, insize, outbuf, outcount, datatype, outoffset,
                                 actual_unpack_bytes, NULL);
 }
