@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel and the C library place the brk(2) heap, the program's static variables and the stacks.
- * Device and managed memory is never mapped there while the process exists.
+/* The kernel and the C library place the brk(2) heap, the program's static variables and the
+ * stacks. Device and managed memory is never mapped there while the process exists.
  *
  * Of other host memory this cannot be known. The program or the C library may unmap it at any time,
  * and the driver may map a GPU's memory at the same addresses, without a notice to anybody. So an
