@@ -94,8 +94,8 @@ struct MPII_Gpudt_engine {
     struct MPII_Gpudt_block *spare_blocks;
     size_t spare_sz;            /* bytes in spare_blocks */
 
-    /* Of transfer/gpudt_batch.c, guarded by its lock. */
-    struct MPII_Gpudt_queue *queues;    /* NULL: none yet */
+    /* Of transfer/gpudt_batch.c: its queues, an array; NULL: none yet. Written under its lock. */
+    MPL_atomic_ptr_t queues;
 };
 
 /* Make the engine of the current context.

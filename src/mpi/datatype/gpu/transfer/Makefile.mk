@@ -18,6 +18,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.h \
     src/mpi/datatype/gpu/transfer/gpudt_run.h     \
     src/mpi/datatype/gpu/transfer/gpudt_side.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_slot.h    \
     src/mpi/datatype/gpu/transfer/gpudt_start.h   \
     src/mpi/datatype/gpu/transfer/gpudt_step.h    \
     src/mpi/datatype/gpu/transfer/gpudt_stream.h
@@ -40,6 +41,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \
     src/mpi/datatype/gpu/transfer/gpudt_run.c      \
     src/mpi/datatype/gpu/transfer/gpudt_side.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_slot.c     \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c

@@ -18,7 +18,8 @@
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added);
 
-/* Whether a move of `bytes` bytes would be queued now. */
+/* Whether a move of `bytes` bytes would be queued now. Takes the lock of batches only if no batch
+ * of this stream is waiting. */
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                              int64_t bytes);
 

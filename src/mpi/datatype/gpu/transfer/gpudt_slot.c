@@ -1,0 +1,124 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Fills and launches slots. Must not know queues, nor when a batch is launched. */
+
+#include "mpiimpl.h"
+#include "gpudt_slot.h"
+#include "gpudt_error.h"
+#include "gpudt_limits.h"
+#include "gpudt_stream.h"
+#include "gpudt_vars.h"
+#include "plan/gpudt_plan.h"
+
+bool MPII_Gpudt_slot_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                          struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_plan_in restricted = *in;
+
+    restricted.allowed &= 1u << MPII_GPUDT_STRATEGY__BOX | 1u << MPII_GPUDT_STRATEGY__TABLE |
+        (m->len <= MPII_GPUDT_BATCH_SMALL ? 1u << MPII_GPUDT_STRATEGY__TREE : 0);
+    if (restricted.allowed == 0)
+        return false;
+    MPII_Gpudt_plan_make(&restricted, plan);
+    if (!(restricted.allowed & 1u << plan->strategy))
+        return false;
+
+#define IS_BATCHED(family_, unit_, locator_, args_)             \
+        case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK:     \
+        case MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK:
+    switch (plan->kernel) {
+        MPII_GPUDT_KERNEL_BATCHED(IS_BATCHED)
+            return true;
+        default:
+            return false;
+    }
+#undef IS_BATCHED
+}
+
+/* Bytes of a parameter block that its kernel reads, to save the bus: a block of threads reads them
+ * from host memory. */
+static size_t args_used(const struct MPII_Gpudt_plan *plan)
+{
+    if (plan->strategy == MPII_GPUDT_STRATEGY__TREE)
+        return offsetof(struct MPII_Gpudt_args_tree, node) +
+            (plan->args.tree.nodes ? 0 : plan->args.tree.nnodes) * sizeof(struct MPII_Gpudt_node);
+    return offsetof(struct MPII_Gpudt_args_box, levels) +
+        offsetof(struct MPII_Gpudt_levels, level) +
+        plan->args.box.levels.nlevels * sizeof(struct MPII_Gpudt_level);
+}
+
+void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_move *m,
+                         struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
+
+    MPII_Gpudt_flag_ask(&plan->args.span.end, m->flag);
+    entry->kernel = plan->kernel;
+    memcpy(&entry->args, &plan->args, plan->args_sz);   /* all: a single move is launched with it */
+    slot->first[slot->n] = slot->nblocks;
+    slot->words[slot->n] =
+        (uint16_t) ((offsetof(struct MPII_Gpudt_entry, args) + args_used(plan)) / sizeof(uint64_t));
+    if (slot->n == 0)
+        slot->first_flag = *m->flag;
+    slot->move[slot->n] = m->may_queue;
+    slot->n++;
+    slot->nblocks += plan->grid;
+    slot->bytes += m->len;
+    MPL_atomic_relaxed_store_int(&m->may_queue->is_queued, 1);
+}
+
+/* A batch of one move is launched as the move's own kernel. */
+static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                        struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
+                                         &slot->entries[0].args);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_flight_add(flights, &slot->first_flag, slot->bytes);
+    MPII_Gpudt_flag_put(engine, &slot->flag);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_args_batch args = {.entries = slot->addr,.nentries = slot->n };
+
+    memcpy(args.first, slot->first, slot->n * sizeof(args.first[0]));
+    memcpy(args.words, slot->words, slot->n * sizeof(args.words[0]));
+    MPII_Gpudt_flag_ask(&args.end, &slot->flag);
+    args.end.nblocks = (int32_t) slot->nblocks;
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_flight_add(flights, &slot->flag, slot->bytes);
+    MPII_GPUDT_COUNT(batches, 1);
+    MPII_GPUDT_COUNT(batched, slot->n);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (slot->n == 1)
+        mpi_errno = launch_alone(engine, lane, slot, flights);
+    else if (slot->n > 1)
+        mpi_errno = launch_together(engine, lane, slot, flights);
+    MPII_GPUDT_COUNT(flags, mpi_errno ? 0 : slot->n);
+    return mpi_errno;
+}

@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* A *slot*: the moves of a batch, and pinned memory for their parameter blocks. */
+
+#ifndef GPUDT_SLOT_H_INCLUDED
+#define GPUDT_SLOT_H_INCLUDED
+
+#include "plan/gpudt_plan_types.h"
+#include "gpudt_flight.h"
+#include "gpudt_move.h"
+
+#define MPII_GPUDT_SLOT_SZ (MPII_GPUDT_BATCH_MOVES * sizeof(struct MPII_Gpudt_entry))
+
+/* Guarded by the lock of its queue. */
+struct MPII_Gpudt_slot {
+    struct MPII_Gpudt_entry *entries;   /* pinned memory */
+    uint64_t addr;              /* device address of entries */
+    struct MPII_Gpudt_flag flag;        /* of the batch's launch; no word: the slot is free */
+    CUfunction together, alone; /* the batch kernel; the kernel of the first move */
+    int n;
+    int64_t bytes;
+    unsigned nblocks;
+    uint32_t first[MPII_GPUDT_BATCH_MOVES];
+    uint16_t words[MPII_GPUDT_BATCH_MOVES];
+    struct MPII_Gpudt_flag first_flag;  /* the first move's own */
+    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];
+};
+
+/* Plan a move by a kernel whose work the batch kernel can do; false if no such plan is allowed. */
+bool MPII_Gpudt_slot_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+                          struct MPII_Gpudt_plan *plan);
+
+/* Add a move to a slot that is not full.
+ *   m     (IN)      has a flag
+ *   plan  (IN/OUT)  from MPII_Gpudt_slot_plan; gets the flag */
+void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_move *m,
+                         struct MPII_Gpudt_plan *plan);
+
+/* Launch the moves of a slot, if it has any; the engine's context is current.
+ *   flights  (IN/OUT)  of the stream; the launch is noted there */
+int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights);
+
+#endif /* GPUDT_SLOT_H_INCLUDED */
