@@ -81,6 +81,19 @@ static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr
     return drv->cuPointerGetAttributes(6, names, values, (CUdeviceptr) addr);
 }
 
+/* The kind of memory of an address that the driver knows. */
+static void known_set(const void *addr, const struct attributes *a, MPIR_Gpudt_ptr_t * ptr)
+{
+    if (a->is_managed || a->type != CU_MEMORYTYPE_HOST)
+        gpu_address_note(addr);
+    ptr->mem = a->is_managed ? MPIR_GPUDT_MEM__MANAGED :
+        a->type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
+    ptr->device = a->device;
+    ptr->ctx = a->ctx;
+    ptr->sync_memops = a->sync_memops != 0;
+    ptr->id = a->id;
+}
+
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -112,14 +125,7 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
                              "**gpudt_gone %p", addr);
         *ptr = host;
     } else {
-        if (a.is_managed || a.type != CU_MEMORYTYPE_HOST)
-            gpu_address_note(addr);
-        ptr->mem = a.is_managed ? MPIR_GPUDT_MEM__MANAGED :
-            a.type == CU_MEMORYTYPE_HOST ? MPIR_GPUDT_MEM__PINNED : MPIR_GPUDT_MEM__DEVICE;
-        ptr->device = a.device;
-        ptr->ctx = a.ctx;
-        ptr->sync_memops = a.sync_memops != 0;
-        ptr->id = a.id;
+        known_set(addr, &a, ptr);
     }
 
   fn_exit:

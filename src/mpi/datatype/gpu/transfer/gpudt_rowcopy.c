@@ -179,41 +179,28 @@ static int row_measure(void *arg, int64_t displ, int64_t size, int64_t n, int64_
     return MPI_SUCCESS;
 }
 
-/* Copy everything from the first to the last byte to the host, and pack there.
- *   is_done  (OUT)  false: not worthwhile, or memory between the blocks is not the program's */
-static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
+/* Copy the extent of a move to the host, pack it there, and copy the result to its destination.
+ *   extent, packed  (OUT)  host memory for it
+ *   is_done         (OUT)  false: memory between the blocks is not the program's */
+static int extent_pack(const struct MPII_Gpudt_move *m, const struct footprint *f, char *extent,
+                       char *packed, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = m->engine->drv;
     const struct MPII_Gpudt_side *side = m->side;
     const CUstream stream = m->engine->streams[m->lane];
-    const int64_t pos = m->pos, len = m->len;
-    struct footprint f = {.low = INT64_MAX,.high = INT64_MIN };
-    char *extent = NULL, *packed = NULL;
     CUresult res;
 
-    *is_done = false;
-    mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, side->first + pos,
-                                      side->first + pos + len, row_measure, &f);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (f.nblocks < MANY_BLOCKS || (f.high - f.low) / MAX_WASTE > len)
-        goto fn_exit;
-
-    extent = MPL_malloc(f.high - f.low, MPL_MEM_BUFFER);
-    packed = MPL_malloc(len, MPL_MEM_BUFFER);
-    if (!extent || !packed)
-        goto fn_exit;
-
-    res = drv->cuMemcpyAsync((CUdeviceptr) extent, (CUdeviceptr) (side->addr + f.low),
-                             f.high - f.low, stream);
+    res = drv->cuMemcpyAsync((CUdeviceptr) extent, (CUdeviceptr) (side->addr + f->low),
+                             f->high - f->low, stream);
     if (res != CUDA_SUCCESS)
         goto fn_exit;
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
-    mpi_errno = MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + pos,
-                                    side->first + pos + len, extent - f.low, packed, false);
+    mpi_errno = MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + m->pos,
+                                    side->first + m->pos + m->len, extent - f->low, packed, false);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, len,
+    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, m->len,
                                         stream), mpi_errno);
     /* The copy must complete before its source is freed */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
@@ -221,10 +208,40 @@ static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
     *is_done = true;
 
   fn_exit:
+    return mpi_errno;
+  fn_fail:
+    drv->cuStreamSynchronize(stream);
+    goto fn_exit;
+}
+
+/* Copy everything from the first to the last byte to the host, and pack there.
+ *   is_done  (OUT)  false: not worthwhile, or memory between the blocks is not the program's */
+static int pack_by_extent(const struct MPII_Gpudt_move *m, bool * is_done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_side *side = m->side;
+    const int64_t first = side->first + m->pos;
+    struct footprint f = {.low = INT64_MAX,.high = INT64_MIN };
+    char *extent = NULL, *packed = NULL;
+
+    *is_done = false;
+    mpi_errno = MPII_Gpudt_rows_visit(&side->type->serial, &side->top, first, first + m->len,
+                                      row_measure, &f);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (f.nblocks < MANY_BLOCKS || (f.high - f.low) / MAX_WASTE > m->len)
+        goto fn_exit;
+
+    extent = MPL_malloc(f.high - f.low, MPL_MEM_BUFFER);
+    packed = MPL_malloc(m->len, MPL_MEM_BUFFER);
+    if (extent && packed) {
+        mpi_errno = extent_pack(m, &f, extent, packed, is_done);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
     MPL_free(extent);
     MPL_free(packed);
     return mpi_errno;
   fn_fail:
-    drv->cuStreamSynchronize(stream);
     goto fn_exit;
 }

@@ -109,6 +109,32 @@ static int queue_leave(MPIR_Gpudt_op * op, bool * is_started)
     return *is_started ? op->queued.mpi_errno : MPI_SUCCESS;
 }
 
+/* Wait for a step without a flag, whose engine's context is current: for its event, or for its
+ * stream if it has none. Or only test the event if the call must not block. */
+static int step_wait(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step, CUevent event,
+                     bool * ready)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUresult res;
+
+    if (!op->is_blocking) {
+        res = op->drv->cuEventQuery(event);
+        *ready = res != CUDA_ERROR_NOT_READY;
+        if (*ready && res != CUDA_SUCCESS)
+            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuEventQuery", __func__, __LINE__);
+    } else if (event) {
+        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(event), mpi_errno);
+    } else {
+        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(step->engine->streams[step->lane]),
+                         mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Wait for the last step started, which is a GPU's, or only test if the call must not block. */
 static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ready)
 {
@@ -116,7 +142,6 @@ static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool *
     int i = slice->nsteps - 1;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
-    CUresult res;
 
     *ready = true;
     mpi_errno = queue_leave(op, ready);
@@ -132,23 +157,9 @@ static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool *
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
-    if (slice->flag[i].word) {
-        mpi_errno = flag_wait(op, &op->step[i], &slice->flag[i], ready);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    } else if (!op->is_blocking) {
-        res = op->drv->cuEventQuery(slice->event[i]);
-        if (res == CUDA_ERROR_NOT_READY) {
-            *ready = false;
-        } else if (res != CUDA_SUCCESS) {
-            mpi_errno = MPII_Gpudt_driver_error(op->drv, res, "cuEventQuery", __func__, __LINE__);
-            goto fn_fail;
-        }
-    } else if (slice->event[i]) {
-        MPII_GPUDT_CHECK(op->drv, cuEventSynchronize(slice->event[i]), mpi_errno);
-    } else {
-        MPII_GPUDT_CHECK(op->drv, cuStreamSynchronize(engine->streams[op->step[i].lane]),
-                         mpi_errno);
-    }
+    mpi_errno = slice->flag[i].word ? flag_wait(op, &op->step[i], &slice->flag[i], ready) :
+        step_wait(op, &op->step[i], slice->event[i], ready);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPII_Gpudt_ctx_leave(op->drv, &entered);

@@ -151,7 +151,7 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, i
     const struct MPII_Gpudt_step *next = &op->step[i + 1];
 
     /* Steps on one stream are in order already */
-    if (next->engine != op->step[i].engine || next->lane == op->step[i].lane)
+    if (next->lane == op->step[i].lane)
         goto fn_exit;
     mpi_errno = step_record(op, slice, i);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

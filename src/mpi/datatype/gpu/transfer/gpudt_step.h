@@ -14,7 +14,8 @@
  * of the operation's engine is current. */
 int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i);
 
-/* Make step i + 1 wait for the end of step i, if the same engine does both. */
+/* Make step i + 1 wait for the end of step i. The same engine does both, so that the CPU does not
+ * wait in between (MPII_Gpudt_step_is_awaited). */
 int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i);
 
 #endif /* GPUDT_STEP_H_INCLUDED */

@@ -36,13 +36,46 @@ static bool vector_fuse_strides(const struct MPII_Gpudt_node_s *child, int64_t s
         !__builtin_mul_overflow(child->count, child->stride, &span) && span == stride;
 }
 
+/* The node of a vector of count times a node, or of one level for both. */
+static int vector_draft(const struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride, int node,
+                        struct MPII_Gpudt_node_s *draft)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_node_s *child = &c->nodes[node];
+    int64_t reach;
+
+    draft->kind = MPII_GPUDT_KIND__VECTOR;
+    draft->child = node;
+    draft->count = count;
+    draft->stride = stride;
+    if (vector_fuse_strides(child, stride)) {
+        draft->child = child->child;
+        draft->count = count * child->count;
+        draft->stride = child->stride;
+        child = &c->nodes[draft->child];
+    }
+    draft->size = draft->count * child->size;
+    draft->bits = (uint64_t) draft->stride;
+
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(draft->count - 1, draft->stride, &reach),
+                            mpi_errno);
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->lo, MPL_MIN(reach, 0), &draft->lo),
+                            mpi_errno);
+    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->hi, MPL_MAX(reach, 0), &draft->hi),
+                            mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t stride,
                             struct MPII_Gpudt_tree *tree)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_node_s *child;
     struct MPII_Gpudt_node_s draft = { 0 };
-    int64_t reach;
 
     if (count == 0)
         tree->node = -1;
@@ -57,25 +90,8 @@ int MPII_Gpudt_canon_vector(struct MPII_Gpudt_canon_s *c, int64_t count, int64_t
         goto fn_exit;
     }
 
-    draft.kind = MPII_GPUDT_KIND__VECTOR;
-    draft.child = tree->node;
-    draft.count = count;
-    draft.stride = stride;
-    if (vector_fuse_strides(child, stride)) {
-        draft.child = child->child;
-        draft.count = count * child->count;
-        draft.stride = child->stride;
-        child = &c->nodes[draft.child];
-    }
-    draft.size = draft.count * child->size;
-    draft.bits = (uint64_t) draft.stride;
-
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(draft.count - 1, draft.stride, &reach),
-                            mpi_errno);
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->lo, MPL_MIN(reach, 0), &draft.lo),
-                            mpi_errno);
-    MPII_GPUDT_ERR_OVERFLOW(__builtin_add_overflow(child->hi, MPL_MAX(reach, 0), &draft.hi),
-                            mpi_errno);
+    mpi_errno = vector_draft(c, count, stride, tree->node, &draft);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_node_make(c, &draft, &tree->node);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 

@@ -26,6 +26,32 @@ static int members_to_runs(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt
                            int64_t nruns, struct MPII_Gpudt_tree *tree);
 static int members_splice(const struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
 static int members_join_blocks(struct MPII_Gpudt_canon_s *c, struct MPII_Gpudt_members *all);
+/* Set member i of a struct's lists, and extend the struct by it. */
+static int member_set(const struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
+                      int64_t i, struct MPII_Gpudt_node_s *draft)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPII_Gpudt_node_s *member = &c->nodes[all->member[i].node];
+    int64_t lo, hi;
+    bool overflow = false;
+
+    overflow |= __builtin_sub_overflow(all->member[i].displ, all->member[0].displ,
+                                       &draft->displ[i]);
+    overflow |= __builtin_add_overflow(draft->displ[i], member->lo, &lo);
+    overflow |= __builtin_add_overflow(draft->displ[i], member->hi, &hi);
+    MPII_GPUDT_ERR_OVERFLOW(overflow, mpi_errno);
+    draft->prefix[i + 1] = draft->prefix[i] + member->size;
+    draft->members[i] = all->member[i].node;
+    draft->lo = MPL_MIN(draft->lo, lo);
+    draft->hi = MPL_MAX(draft->hi, hi);
+    draft->bits |= (uint64_t) draft->displ[i];
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 static int members_make(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_members *all,
                         struct MPII_Gpudt_tree *tree);
 
@@ -301,20 +327,8 @@ static int members_make(struct MPII_Gpudt_canon_s *c, const struct MPII_Gpudt_me
 
     area[0] = 0;
     for (int64_t i = 0; i < n; i++) {
-        const struct MPII_Gpudt_node_s *member = &c->nodes[all->member[i].node];
-        int64_t lo, hi;
-        bool overflow = false;
-
-        overflow |= __builtin_sub_overflow(all->member[i].displ, all->member[0].displ,
-                                           &draft.displ[i]);
-        overflow |= __builtin_add_overflow(draft.displ[i], member->lo, &lo);
-        overflow |= __builtin_add_overflow(draft.displ[i], member->hi, &hi);
-        MPII_GPUDT_ERR_OVERFLOW(overflow, mpi_errno);
-        draft.prefix[i + 1] = draft.prefix[i] + member->size;
-        draft.members[i] = all->member[i].node;
-        draft.lo = MPL_MIN(draft.lo, lo);
-        draft.hi = MPL_MAX(draft.hi, hi);
-        draft.bits |= (uint64_t) draft.displ[i];
+        mpi_errno = member_set(c, all, i, &draft);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     draft.size = draft.prefix[n];
     tree->displ = all->member[0].displ;

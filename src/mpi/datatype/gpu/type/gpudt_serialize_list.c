@@ -100,26 +100,36 @@ int MPII_Gpudt_raw_blkindexed(struct MPII_Gpudt_builder *b, const struct MPII_Gp
     goto fn_exit;
 }
 
+/* The block lengths and displacements of an indexed type. Returns their number. */
+static int64_t indexed_read(const struct MPII_Gpudt_contents *c, struct MPII_Gpudt_numbers *lengths,
+                            struct MPII_Gpudt_numbers *displs)
+{
+    int64_t n = c->large ? c->counts[0] : c->ints[0];
+
+    *lengths = *displs = (struct MPII_Gpudt_numbers) { NULL, NULL };
+    if (c->large) {
+        lengths->aints = c->counts + 1;
+        displs->aints = c->counts + 1 + n;
+    } else {
+        lengths->ints = c->ints + 1;
+        if (c->combiner == MPI_COMBINER_HINDEXED)
+            displs->aints = c->aints;
+        else
+            displs->ints = c->ints + 1 + n;
+    }
+    return n;
+}
+
 int MPII_Gpudt_raw_indexed(struct MPII_Gpudt_builder *b, const struct MPII_Gpudt_contents *c,
                            int *record)
 {
     int mpi_errno = MPI_SUCCESS;
     int64_t n, nchildren, extent, lookaside;
     int64_t *prefix;
-    struct MPII_Gpudt_numbers lengths = { NULL, NULL }, displs = { NULL, NULL };
+    struct MPII_Gpudt_numbers lengths, displs;
     struct MPII_Gpudt_raw_record *rec;
 
-    n = c->large ? c->counts[0] : c->ints[0];
-    if (c->large) {
-        lengths.aints = c->counts + 1;
-        displs.aints = c->counts + 1 + n;
-    } else {
-        lengths.ints = c->ints + 1;
-        if (c->combiner == MPI_COMBINER_HINDEXED)
-            displs.aints = c->aints;
-        else
-            displs.ints = c->ints + 1 + n;
-    }
+    n = indexed_read(c, &lengths, &displs);
     MPIR_Datatype_get_extent_macro(c->types[0], extent);
 
     mpi_errno = MPII_Gpudt_raw_new_record(b->raw, MPII_GPUDT_RAW_KIND__INDEXED, record);
