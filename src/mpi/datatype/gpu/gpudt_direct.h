@@ -31,26 +31,27 @@ void MPIR_Gpudt_offer_type_write(const MPIR_Gpudt_buffer * buffer, void *mem);
 
 /* A pointer that belongs to the datatype of a buffer, for the caller to keep a description that is
  * too long to be part of each offer. NULL at first.
- *   free_fn  (IN)  called with the pointer when the datatype and all that use it are freed; the same
- *                  in all calls. Not called for NULL */
+ *   free_fn  (IN)  called with the pointer when the datatype and all that use it are freed; the
+ *                  same in all calls. Not called for NULL */
 void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free_fn) (void *));
 
 /* Make the offer of a buffer.
  *   buffer   (IN)   MPIR_Gpudt_may_offer; the offer is valid as long as the buffer is
- *   type_at  (IN)   where the receiver finds the description of the datatype; the caller chooses what
- *                   the number means. -1: it is part of the offer
+ *   type_at  (IN)   where the receiver finds the description of the datatype; the caller chooses
+ *                   what the number means. -1: it is part of the offer
  *   mem      (OUT)  where the offer is stored, aligned to 8: MPIR_GPUDT_OFFER_HEAD bytes and the
  *                   datatype's */
 void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem);
 
-/* Where the sender has put the description of the datatype, and its bytes; only of an offer that the
- * sender cannot withdraw.
+/* Where the sender has put the description of the datatype, and its bytes; only of an offer that
+ * the sender cannot withdraw.
  *   sz  (OUT)  bytes
  * Returns type_at of MPIR_Gpudt_offer_make. */
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 
 /* Whether to accept an offer.
- *   offer   (IN)  from another process of the node, or a copy of its first MPIR_GPUDT_OFFER_HEAD bytes
+ *   offer   (IN)  from another process of the node, or a copy of its first MPIR_GPUDT_OFFER_HEAD
+ *                 bytes
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
  * Returns false if the memory cannot be mapped, or if it is not mapped yet and mapping it takes
@@ -58,8 +59,8 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer,
                               MPI_Aint n);
 
-/* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of the
- * sender's stream to those of the buffer's.
+/* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
+ * the sender's stream to those of the buffer's.
  *   type      (IN)   description of the sender's datatype, if that is not part of the offer
  *   n         (IN)   greater than 0
  *   op        (OUT)  as for MPIR_Gpudt_ipack

@@ -16,7 +16,7 @@
 
 #define MPIDI_GPUDT_MAX_SEGMENTS 8 /* segments of one message in flight */
 
-/* Sender to receiver: the envelope of a message, which is also the request to send of a long one. */
+/* Sender to receiver: the envelope of a message, which is the request to send of a long one. */
 typedef struct MPIDI_CH3_Pkt_gpudt_envelope {
     MPIDI_CH3_Pkt_rndv_req_to_send_t rts;       /* first member, since the type of any packet is */
     MPIDU_gpudt_offer_name_t offer;

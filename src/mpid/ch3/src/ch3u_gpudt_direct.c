@@ -144,8 +144,8 @@ static void pull_advance(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_msg_end(msg);
 }
 
-/* Find the description of the sender's datatype, if it is not part of the offer. Returns false if it
- * cannot be mapped. */
+/* Find the description of the sender's datatype, if it is not part of the offer. Returns false if
+ * it cannot be mapped. */
 static bool type_find(const MPIDU_gpudt_offer_name_t * name, const MPIR_Gpudt_offer_t * offer,
                       const void **type)
 {

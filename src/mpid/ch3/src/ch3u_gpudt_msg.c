@@ -24,6 +24,9 @@
  * other messages may pass between segments. No call waits for a GPU: the progress engine polls GPU
  * operations through a hook. The memory needed for a message does not depend on its length.
  *
+ * Between GPUs of a node the receiver may copy from the sender's buffer instead
+ * (ch3u_gpudt_direct.c).
+ *
  * Either buffer, or both, may be on a GPU. A short message is sent eagerly (ch3u_gpudt_short.c),
  * and an eager message for a GPU buffer is staged through chunks (ch3u_gpudt_eager.c).
  *

@@ -20,8 +20,9 @@
  * exists until its data is sent.
  *
  * The envelope may offer the sender's buffer to the receiver (ch3u_gpudt_direct.c). If the receiver
- * claims it, no data is sent. While a receiver does so, later messages to it are packed only after a
- * short time in which the receiver has not claimed them. */
+ * claims it, no data is sent, and the send completes when the receiver has made progress. While a
+ * receiver claims messages, later ones to it are packed only after a short time in which it has not
+ * claimed them. */
 
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_revoked.h"

@@ -18,8 +18,8 @@
 
 #define MPIDU_GPUDT_NREGIONS 3
 #define MPIDU_GPUDT_MAX_PIECES 8192     /* in a pool */
-#define MPIDU_GPUDT_MAX_CLAIMS 1024     /* a power of 2, and no less than the number of chunks that may
-                                         * hold an offer, which are adjacent */
+/* A power of 2, and no less than the number of chunks that may hold an offer, which are adjacent */
+#define MPIDU_GPUDT_MAX_CLAIMS 1024
 
 /* Pieces start and end at multiples of this, in bytes: whole pages of any size in use. */
 #define MPIDU_GPUDT_PIECE_ALIGN 65536

@@ -35,7 +35,7 @@ bool MPIDU_gpudt_offer_withdraw(const MPIDU_gpudt_offer_name_t * name);
  * reuse it at any time unless the offer is claimed. */
 const void *MPIDU_gpudt_offer_find(const MPIDU_gpudt_offer_name_t * name);
 
-/* Receiver: whether an offer is still open, so that what was read from its memory before is valid. */
+/* Receiver: whether an offer is still open, so that what was read from its memory is valid. */
 bool MPIDU_gpudt_offer_is_open(const MPIDU_gpudt_offer_name_t * name);
 
 /* Receiver: claim an offer. Returns false if it was withdrawn. */

@@ -57,8 +57,8 @@ bool MPIDU_gpudt_chunk_is_small(const MPIDU_gpudt_chunk_t * chunk);
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
                               int *grain);
 
-/* Find the word that holds the state of an offer, in this or another process's pool. Maps the pool at
- * first use. Returns NULL if it cannot be mapped, or if the chunk cannot hold an offer. */
+/* Find the word that holds the state of an offer, in this or another process's pool. Maps the pool
+ * at first use. Returns NULL if it cannot be mapped, or if the chunk cannot hold an offer. */
 MPL_atomic_uint64_t *MPIDU_gpudt_pool_claim(const MPIDU_gpudt_offer_name_t * name);
 
 /* Learn from another process of the node which GPUs it uses, by the name of its pool, which is

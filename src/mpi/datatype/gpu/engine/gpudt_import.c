@@ -5,14 +5,15 @@
 
 /* Maps allocations of other processes by CUDA IPC, and keeps them mapped. Must not know messages.
  *
- * An allocation is identified by its process and by the number that the driver gave it there, which
- * is never reused. So memory that was freed and allocated again at the same address is never
+ * An allocation is identified by its process and by the number that the driver gave it there,
+ * which is never reused. So memory that was freed and allocated again at the same address is never
  * accessed by an old mapping. A mapping keeps the memory of an allocation that its process has
  * freed. Therefore the number of mappings and their bytes are limited.
  *
- * To unmap memory, the driver waits for all kernels of the context, and so do other calls meanwhile
- * (measured with driver 580, also with the call in a thread of its own). So mappings are only removed
- * to make room, and only if the default stream is idle. If it is not, new memory is not mapped.
+ * To unmap memory, the driver waits for all kernels of the context, and so do other calls
+ * meanwhile (measured with driver 580, also with the call in a thread of its own). So mappings are
+ * only removed to make room, and only if the default stream is idle. If it is not, new memory is
+ * not mapped.
  *
  * The lists are short, and the mapping used last is at the head. */
 
@@ -66,8 +67,8 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Microseconds that it takes to map an allocation, and the first one of a GPU. Measured on H200s: 40
- * to 60, and 2,000. */
+/* Microseconds that it takes to map an allocation, and the first one of a GPU. Measured on H200s:
+ * 40 to 60, and 2,000. */
 #define OPEN_US 60
 #define FIRST_OPEN_US 2000
 

@@ -32,15 +32,15 @@ MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEA
 #define SAVED_US 5.0
 #define SAVED_US_PER_BYTE (1 / 60e3)
 
-/* Bytes of messages below which host memory is better on a GPU that processes share: copies within a
- * GPU wait until it switches to the process that makes them. Measured on an H200: 64 KiB 20 to 40 us
- * by way of the host and 146 to 160 us direct; 1 MiB 52 to 200 and 147 to 204; 64 MiB 3,200 to 3,700
- * and 183 to 2,240. */
+/* Bytes of messages below which host memory is better on a GPU that processes share: copies within
+ * a GPU wait until it switches to the process that makes them. Measured on an H200: 64 KiB 20 to
+ * 40 us by way of the host and 146 to 160 us direct; 1 MiB 52 to 200 and 147 to 204; 64 MiB 3,200
+ * to 3,700 and 183 to 2,240. */
 #define SHARED_MIN (2 << 20)
 
-/* Long messages of a datatype with large gaps, by the ratio of its extent to its bytes: host memory is
- * better. Measured between two H200s, 8 bytes in 512: 4 MiB 156 us by way of the host and 88 direct,
- * 64 MiB 1,435 and 1,874. */
+/* Long messages of a datatype with large gaps, by the ratio of its extent to its bytes: host
+ * memory is better. Measured between two H200s, 8 bytes in 512: 4 MiB 156 us by way of the host
+ * and 88 direct, 64 MiB 1,435 and 1,874. */
 #define SPARSE_MIN (32 << 20)
 #define SPARSE_RATIO 32
 
