@@ -72,6 +72,7 @@
 /* May be NULL in the table: check before the call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                   \
+    F(FuncSetAttribute, 9000, "cuFuncSetAttribute")                                 \
     F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
     F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
     F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \

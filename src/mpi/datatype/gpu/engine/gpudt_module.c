@@ -9,6 +9,7 @@
 #include "mpiimpl.h"
 #include "gpudt_module.h"
 #include "gpudt_error.h"
+#include "kernel/gpudt_tuning.h"
 #include "plan/gpudt_plan.h"
 
 /* The image: machine code for the architectures that were built, and PTX for later ones. Made from
@@ -33,6 +34,15 @@ static bool means_no_image(CUresult res)
         default:
             return false;
     }
+}
+
+/* Set the attributes of a kernel. Failures only cost speed. */
+static void kernel_prepare(const MPII_Gpudt_driver_t * drv, CUfunction function, int kernel)
+{
+    if (drv->cuFuncSetAttribute &&
+        (kernel == MPII_GPUDT_KERNEL__PAIR32 || kernel == MPII_GPUDT_KERNEL__PAIR64))
+        drv->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                MPII_GPUDT_PAIR_CARVEOUT);
 }
 
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function)
@@ -62,6 +72,8 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
                 goto fn_fail;
             }
             engine->kernels[kernel] = found;
+            if (found)
+                kernel_prepare(drv, found, kernel);
         }
     }
     *function = found;

@@ -183,7 +183,7 @@ struct MPII_Gpudt_args_tree {
  *   bytes, counted from it   0  begin                                last
  *
  * The first byte of the range is placed such that units of both sides are aligned in the tiles. */
-#define MPII_GPUDT_PAIR_TILE   16384    /* bytes of a tile, at most */
+#define MPII_GPUDT_PAIR_TILE   4096     /* bytes of a tile, at most */
 #define MPII_GPUDT_PAIR_WINDOW 256      /* entries of a list that a block keeps in shared memory */
 
 /* Forms in which a side is passed. */
