@@ -142,22 +142,43 @@ static void mapping_remove(struct MPII_Gpudt_mapping *m)
     MPL_free(m);
 }
 
-/* Put mappings of allocations that the other process must have freed, since a new one has some of
- * their addresses, where they are removed first. */
+/* Whether the allocation of a mapping must have been freed, since a new one has some of its
+ * addresses. */
+static bool is_stale(const struct MPII_Gpudt_mapping *m, const struct MPII_Gpudt_export *export)
+{
+    return m->export.process == export->process && m->export.id < export->id &&
+        m->export.base < export->base + export->sz && export->base < m->export.base + m->export.sz;
+}
+
+/* Put stale mappings where they are removed first. */
 static void stale_sort(const struct MPII_Gpudt_export *export)
 {
     struct MPII_Gpudt_mapping *m, *next, *last = mappings ? mappings->prev : NULL;
 
     DL_FOREACH_SAFE(mappings, m, next) {
-        if (m->export.process == export->process && m->export.id < export->id &&
-            m->export.base < export->base + export->sz &&
-            export->base < m->export.base + m->export.sz) {
+        if (is_stale(m, export)) {
             DL_DELETE(mappings, m);
             DL_APPEND(mappings, m);
         }
         if (m == last)
             break;
     }
+}
+
+/* Unmap the stale mappings of an engine. Returns whether there were any. */
+static bool stale_close(const MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export)
+{
+    struct MPII_Gpudt_mapping *m;
+    bool were_any = false;
+
+    DL_FOREACH(mappings, m) {
+        if (m->mem && m->nrefs == 0 && m->engine == engine && is_stale(m, export)) {
+            MPII_GPUDT_COUNT(ipc_evictions, 1);
+            mapping_close(m);
+            were_any = true;
+        }
+    }
+    return were_any;
 }
 
 /* Whether no kernel of a stream that waits for the default stream is running. The context is
@@ -297,6 +318,26 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
 
 /* ---- mapping ---- */
 
+/* The driver refuses a small allocation in the place of a freed one that is still mapped. */
+static CUresult handle_open(struct MPII_Gpudt_mapping *m)
+{
+    const MPII_Gpudt_driver_t *drv = m->engine->drv;
+    CUresult res;
+
+    res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (res == CUDA_ERROR_ALREADY_MAPPED && is_idle(m->engine) &&
+        stale_close(m->engine, &m->export))
+        res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle,
+                                      CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    return res;
+}
+
+/* Whether to try again later to map memory. */
+static bool may_change(CUresult res)
+{
+    return res == CUDA_ERROR_OUT_OF_MEMORY || res == CUDA_ERROR_ALREADY_MAPPED;
+}
+
 CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
 {
     const MPII_Gpudt_driver_t *drv = m->engine->drv;
@@ -311,14 +352,13 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
         m->saved_us = 0;
         return 0;
     }
-    res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    res = handle_open(m);
     if (res != CUDA_SUCCESS) {
         const char *name = "";
         drv->cuGetErrorName(res, &name);
         m->mem = 0;
         m->saved_us = 0;
-        /* Without memory, it is tried again later */
-        m->is_refused = res != CUDA_ERROR_OUT_OF_MEMORY;
+        m->is_refused = !may_change(res);
         if (m->is_refused && !m->gpu->was_opened)
             m->gpu->nfailures++;
         MPII_GPUDT_COUNT(ipc_failures, 1);
