@@ -207,6 +207,27 @@ static void null_process(void)
     side_free(&s);
 }
 
+/* Segments so long that the network takes them in parts, while others are ready to be sent. */
+static void long_messages(void)
+{
+    const int n = 4000000;
+    struct side s;
+
+    side_make(&s, MEM__DEVICE, MPI_INT, n, 0);
+    for (int i = 0; i < 10; i++) {
+        seed++;
+        if (rank == 0) {
+            side_fill(&s, seed);
+            CHECK_MPI(MPI_Send(s.buf, n, MPI_INT, other, 1, comm));
+        } else {
+            side_clear(&s, seed);
+            CHECK_MPI(MPI_Recv(s.buf, n, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE));
+            side_check(&s, "a long message", seed, s.size);
+        }
+    }
+    side_free(&s);
+}
+
 /* A buffer that is freed too early: an error at that end if it can be detected, and no crash. */
 static void freed_buffer(int n)
 {
@@ -259,6 +280,7 @@ int main(int argc, char **argv)
         intercomm(n);
     }
     null_process();
+    long_messages();
     if (argc > 1 && strcmp(argv[1], "freed") == 0)
         freed_buffer(100000);
     MPI_Comm_free(&comm);

@@ -139,6 +139,9 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
  * its state; the message may be freed by it. */
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 
+/* Have the hook advance a message. */
+void MPIDI_Gpudt_msg_advance_later(struct MPIDI_Gpudt_msg *msg);
+
 /* Advance a few short sends with GPU operations in flight, from a call that does not wait. */
 void MPIDI_Gpudt_poll_some(void);
 

@@ -124,6 +124,11 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
     }
 }
 
+void MPIDI_Gpudt_msg_advance_later(struct MPIDI_Gpudt_msg *msg)
+{
+    active_set(msg, true);
+}
+
 /* For MPIR_Progress_hook_register. */
 static int hook(int *made_progress)
 {
