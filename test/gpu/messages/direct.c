@@ -9,6 +9,7 @@
  * Usage: direct WHAT
  *   pulled    messages of every kind of datatype are copied this way, expected ones and unexpected
  *             ones, and nothing passes through host memory
+ *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   refused   none is, as the memory cannot be mapped
  *   kinds     memory that cannot be mapped goes the other way; mixed ends
  *   renewed   with MPIR_CVAR_GPUDT_IPC_MAX=4: memory that is freed and allocated again at the same
@@ -111,6 +112,16 @@ static void pulled(void)
     CHECK(report_variable("gpudt_direct_pulls") - before >= nlong);
     CHECK(report_variable("gpudt_direct_refused") == 0);
     CHECK(report_variable("gpudt_ipc_failures") == 0);
+}
+
+static void staged(void)
+{
+    unsigned long long before = report_variable("gpudt_direct_staged");
+
+    all_types(0, 1);
+    CHECK(nlong >= 3);
+    CHECK(report_variable("gpudt_direct_staged") - before >= nlong);
+    CHECK(report_variable("gpudt_direct_refused") == 0);
 }
 
 static void refused(void)
@@ -245,8 +256,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"pulled", pulled}, {"refused", refused}, {"kinds", kinds}, {"renewed", renewed},
-        {"bounded", bounded}, {"late", late}, {"auto", automatic}
+        {"pulled", pulled}, {"staged", staged}, {"refused", refused}, {"kinds", kinds},
+        {"renewed", renewed}, {"bounded", bounded}, {"late", late}, {"auto", automatic}
     };
     int provided, found = 0;
 

@@ -15,8 +15,15 @@
  * and maps it. It is stored in memory that both processes share. */
 typedef struct MPIR_Gpudt_offer MPIR_Gpudt_offer_t;
 
+/* GPU memory into which a sender packs a message and from which the receiver unpacks it. */
+typedef struct MPIR_Gpudt_stage MPIR_Gpudt_stage_t;
+
 /* Whether other processes can map the memory of a buffer, so that an offer of it can be made. */
 bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer);
+
+/* Whether messages from a buffer may go to another GPU at all without passing through host memory:
+ * it is GPU memory, and that is not forbidden. */
+bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer);
 
 /* Bytes of an offer without the datatype. */
 #define MPIR_GPUDT_OFFER_HEAD 512
@@ -35,13 +42,20 @@ void MPIR_Gpudt_offer_type_write(const MPIR_Gpudt_buffer * buffer, void *mem);
  *                  same in all calls. Not called for NULL */
 void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free_fn) (void *));
 
+/* Instead of a place of the description. */
+#define MPIR_GPUDT_TYPE__INLINE (-1)    /* it is part of the offer */
+#define MPIR_GPUDT_TYPE__NONE   (-2)    /* there is none: the message must be staged */
+
 /* Make the offer of a buffer.
- *   buffer   (IN)   MPIR_Gpudt_may_offer; the offer is valid as long as the buffer is
+ *   buffer   (IN)   MPIR_Gpudt_may_offer, unless there is a stage; the offer is valid as long as
+ *                   the buffer is
  *   type_at  (IN)   where the receiver finds the description of the datatype; the caller chooses
- *                   what the number means. -1: it is part of the offer
+ *                   what a number from 0 on means
+ *   stage    (IN)   memory into which the sender could pack the message; NULL: none
  *   mem      (OUT)  where the offer is stored, aligned to 8: MPIR_GPUDT_OFFER_HEAD bytes and the
  *                   datatype's */
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem);
+void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+                           const MPIR_Gpudt_stage_t * stage, void *mem);
 
 /* Where the sender has put the description of the datatype, and its bytes; only of an offer that
  * the sender cannot withdraw.
@@ -49,15 +63,22 @@ void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *
  * Returns type_at of MPIR_Gpudt_offer_make. */
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 
-/* Whether to accept an offer.
+/* How a message gets from the sender's buffer to the receiver's. */
+enum MPIR_Gpudt_way_e {
+    MPIR_GPUDT_WAY__HOST,       /* through host memory */
+    MPIR_GPUDT_WAY__PULL,       /* by MPIR_Gpudt_offer_pull */
+    MPIR_GPUDT_WAY__STAGED      /* through the sender's staging memory, by MPIR_Gpudt_stage_move */
+};
+
+/* Choose the way of a message that is offered.
  *   offer   (IN)  from another process of the node, or a copy of its first MPIR_GPUDT_OFFER_HEAD
  *                 bytes
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
- * Returns false if the memory cannot be mapped, or if it is not mapped yet and mapping it takes
+ * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it takes
  * longer than messages could save so far. */
-bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer,
-                              MPI_Aint n);
+enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n);
 
 /* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
  * the sender's stream to those of the buffer's.
@@ -68,5 +89,36 @@ bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken);
+
+/* ---- staging memory ---- */
+
+/* Segments that staging memory is for at a time: while one is read, the next ones are packed. */
+#define MPIR_GPUDT_STAGE_PLACES 4
+
+/* Get staging memory on the GPU of a buffer for a long message from it.
+ *   may_pull  (IN)  whether the receiver could read it from the buffer
+ * Returns NULL if that is better, or if no memory is free. Owned by the caller until
+ * MPIR_Gpudt_stage_free, as long as receivers may read from it. */
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull);
+
+/* Map the staging memory of an offer whose way is MPIR_GPUDT_WAY__STAGED for unpacking into a
+ * buffer. Returns NULL if that is not possible. Owned by the caller until MPIR_Gpudt_stage_free. */
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
+                                         const MPIR_Gpudt_buffer * buffer);
+
+/* Release staging memory; NULL is allowed. */
+void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage);
+
+/* The address of staging memory in this process.
+ *   sz  (OUT)  its bytes */
+char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz);
+
+/* Start to pack bytes [first, first + n) of a buffer into staging memory of this process, or to
+ * unpack them from that of another one.
+ *   packed  (IN)   in the staging memory
+ *   op      (OUT)  as for MPIR_Gpudt_ipack */
+int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
+                          MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
+                          MPIR_Gpudt_op ** op);
 
 #endif /* GPUDT_DIRECT_H_INCLUDED */

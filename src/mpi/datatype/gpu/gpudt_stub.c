@@ -200,7 +200,13 @@ bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
     return false;
 }
 
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem)
+bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
+{
+    return false;
+}
+
+void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+                           const MPIR_Gpudt_stage_t * stage, void *mem)
 {
 }
 
@@ -210,10 +216,38 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
     return -1;
 }
 
-bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer,
-                              MPI_Aint n)
+enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n)
 {
-    return false;
+    return MPIR_GPUDT_WAY__HOST;
+}
+
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull)
+{
+    return NULL;
+}
+
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
+                                         const MPIR_Gpudt_buffer * buffer)
+{
+    return NULL;
+}
+
+void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
+{
+}
+
+char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
+{
+    *sz = 0;
+    return NULL;
+}
+
+int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
+                          MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
+                          MPIR_Gpudt_op ** op)
+{
+    return MPI_ERR_INTERN;
 }
 
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,

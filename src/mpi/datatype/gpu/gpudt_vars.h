@@ -30,6 +30,7 @@
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Segments of messages that went through pageable memory")                    \
     F(direct_pulls, "Messages copied from memory of the sending process that this one mapped")  \
+    F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
     F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \
     F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \
     F(ipc_opens, "Allocations of other processes mapped")                                       \

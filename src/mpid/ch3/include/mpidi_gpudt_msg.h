@@ -13,6 +13,7 @@
 #define MPIDI_GPUDT_MSG_H_INCLUDED
 
 #include "mpidimpl.h"
+#include "gpudt_direct.h"
 #include "mpidu_gpudt_offer.h"
 #include "mpidu_gpudt_staging.h"
 
@@ -58,14 +59,15 @@ struct MPIDI_Gpudt_segment {
     int64_t len;                /* bytes to move; 0: the data is dropped */
     MPIR_Gpudt_op *op;          /* pack or unpack operation while moving; NULL: complete */
     int credit;                 /* sender: the receiver's number of the segment */
-    bool is_shared;             /* sender: mem is in the receiver's pool */
+    bool is_shared;             /* sender: mem is in the receiver's pool, or in the stage */
     bool is_pooled;             /* the chunk is from the pool */
 };
 
 /* A sender's right to send one segment. */
 struct MPIDI_Gpudt_credit {
     int segment;                /* the receiver's number of the segment */
-    char *mem;                  /* in the receiver's pool; NULL: the data is to follow its packet */
+    char *mem;                  /* in the receiver's pool or the stage; NULL: the data is to follow
+                                 * its packet */
 };
 
 struct MPIDI_Gpudt_msg {
@@ -76,6 +78,8 @@ struct MPIDI_Gpudt_msg {
     MPIDU_gpudt_chunk_t *offer_chunk;   /* of a long send; NULL: none */
     MPIDU_gpudt_offer_name_t offer;     /* send: grain is -1 if there is none */
     MPL_time_t offered;         /* short send: when the offer was made */
+    MPIR_Gpudt_stage_t *stage;  /* of a long message; NULL: none */
+    bool is_staged;             /* its data passes through the stage */
     bool is_put_off;            /* short send: not packed yet, as the receiver may pull it soon */
     bool is_pulled;             /* short send: the receiver has pulled it */
     bool is_active;
@@ -205,6 +209,14 @@ void MPIDI_Gpudt_segment_clear(struct MPIDI_Gpudt_segment *segment);
 /* Number of segments in a state. */
 int MPIDI_Gpudt_msg_segments(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_segment_e state);
 
+/* A place of a staged message's staging memory, where the segment of a credit is. */
+static inline char *MPIDI_Gpudt_stage_place(const struct MPIDI_Gpudt_msg *msg, int credit)
+{
+    size_t sz;
+
+    return MPIR_Gpudt_stage_mem(msg->stage, &sz) + credit * msg->chunk_sz;
+}
+
 /* Whether the peer of a connection is on this node and may share memory. */
 bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc);
 
@@ -216,9 +228,15 @@ int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz);
  *   pkt  (IN)  within a MPIDI_CH3_Pkt_t */
 void MPIDI_Gpudt_segment_send(struct MPIDI_Gpudt_segment *segment, void *pkt, size_t sz);
 
-/* Bytes of a message that fit into a receive's buffer. If that is not all, sets a truncation error
- * in its status. */
+/* Bytes of a message that fit into a receive's buffer. */
+int64_t MPIDI_Gpudt_room(const MPIR_Request * rreq);
+
+/* The same. If that is not all, sets a truncation error in its status. */
 int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq);
+
+/* Send a clear to send without credits.
+ *   what  (IN)  0: no data is wanted; or a MPIDI_GPUDT_CTS__ value */
+int MPIDI_Gpudt_answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what);
 
 /* Send the envelope of a message, by which it is matched.
  *   type     (IN)  of the packet
@@ -233,23 +251,25 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
 
 /* ---- direct copies (ch3u_gpudt_direct.c) ---- */
 
-/* Whether the buffer of a send can be offered to the receiver. */
-bool MPIDI_Gpudt_direct_may_offer(const struct MPIDI_Gpudt_msg *msg);
+/* Offer the buffer of a send, or a stage for it, to the receiver, by MPIDI_Gpudt_envelope_send.
+ * There is no offer if msg->offer.grain is -1 afterwards.
+ *   chunk      (IN)  for the offer, owned by the caller
+ *   may_stage  (IN)  whether the sender waits for the receiver, so that it may have to pack */
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk,
+                              bool may_stage);
 
-/* Offer the buffer of a send, which may be, to the receiver, by MPIDI_Gpudt_envelope_send. There is
- * no offer if msg->offer.grain is -1 afterwards.
- *   chunk  (IN)  for the offer, owned by the caller */
-void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk);
-
-/* Receive a message whose sender offers its buffer, if that is possible.
- *   rreq           (IN)  matched with the message
- *   buffer         (IN)  of the receive; owned by the callee if true is returned
- *   is_claimed     (IN)  whether the sender may withdraw the offer, so that it has to be claimed
- * Returns whether the message is received this way. Errors are reported in the request. */
+/* Receive a message by the sender's offer, if that is possible.
+ *   rreq        (IN)  matched with the message
+ *   buffer      (IN)  of the receive; owned by the callee if true is returned
+ *   must_claim  (IN)  whether the sender may withdraw the offer
+ *   stage       (OUT)  not NULL: the message is to be received by way of this, which the caller
+ *                      owns; may be a null pointer if must_claim
+ * Returns whether the message is received by a copy from the sender's buffer. Errors are reported
+ * in the request. */
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
-                             bool is_claimed);
+                             bool must_claim, MPIR_Gpudt_stage_t ** stage);
 
-/* ---- short messages (ch3u_gpudt_short.c) ---- */
+/* ---- short messages (ch3u_gpudt_short.c, ch3u_gpudt_inbound.c) ---- */
 
 /* The receiver has pulled a short message, or has given up its claim.
  *   what  (IN)  MPIDI_GPUDT_CTS__PULLED or _UNCLAIMED */
@@ -261,12 +281,12 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz);
 
 /* A receive has been matched with a message from a GPU buffer. Returns whether it is a short one,
  * whose data has not arrived. */
-bool MPIDI_Gpudt_short_matched(MPIDI_VC_t * vc, MPIR_Request * rreq);
+bool MPIDI_Gpudt_inbound_matched(MPIDI_VC_t * vc, MPIR_Request * rreq);
 
 /* The request of a message from a GPU buffer is destroyed, whether or not its data has arrived. */
-void MPIDI_Gpudt_short_unwanted(const MPIR_Request * rreq);
+void MPIDI_Gpudt_inbound_unwanted(const MPIR_Request * rreq);
 
 /* Complete, with an error, the short messages whose data would come over a failed connection. */
-void MPIDI_Gpudt_short_vc_failed(const MPIDI_VC_t * vc, int err);
+void MPIDI_Gpudt_inbound_vc_failed(const MPIDI_VC_t * vc, int err);
 
 #endif /* MPIDI_GPUDT_MSG_H_INCLUDED */

@@ -38,6 +38,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_cts {
                                                  * to follow its packet */
     int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS];   /* the receiver's number of the segment */
     int8_t n;                   /* number of credits, or a MPIDI_GPUDT_CTS__ value */
+    int8_t is_staged;           /* credit i is for place i of the stage that the sender has offered */
 } MPIDI_CH3_Pkt_gpudt_cts_t;
 
 /* Sender to receiver: the data of a short message, which follows the packet. Its envelope, sent
@@ -53,7 +54,8 @@ typedef struct MPIDI_CH3_Pkt_gpudt_eager_data {
 
 enum {
     MPIDI_GPUDT_DATA__FOLLOWS,  /* the data follows the packet */
-    MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit */
+    MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in its place of the
+                                 * stage */
     MPIDI_GPUDT_DATA__NONE      /* the sender has failed: neither data nor more packets follow */
 };
 

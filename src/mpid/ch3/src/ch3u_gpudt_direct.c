@@ -18,7 +18,6 @@
  * ch3u_gpudt_msg.c. */
 
 #include "mpidi_gpudt_msg.h"
-#include "gpudt_direct.h"
 
 /* Bytes of the largest description of a datatype that is part of an offer, and of all that are
  * published, for which a part of the pool is enough. */
@@ -92,43 +91,39 @@ static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
     return p->grain;
 }
 
-void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk)
+/* Where the offer of a buffer has the description of its datatype. */
+static int type_describe(const MPIR_Gpudt_buffer * buffer)
 {
-    size_t type_sz = MPIR_Gpudt_offer_type_sz(msg->buffer);
-    int type_at = -1;
+    size_t sz = MPIR_Gpudt_offer_type_sz(buffer);
+    int grain;
+
+    if (sz <= INLINE_MAX)
+        return MPIR_GPUDT_TYPE__INLINE;
+    grain = published_grain(buffer, sz);
+    return grain < 0 ? MPIR_GPUDT_TYPE__NONE : grain;
+}
+
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk,
+                              bool may_stage)
+{
+    int type_at = MPIR_GPUDT_TYPE__NONE;
+    bool may_pull = MPIR_Gpudt_may_offer(msg->buffer);
 
     msg->offer.grain = -1;
     if (!MPIDU_gpudt_offer_fits(chunk))
         return;
-    if (type_sz > INLINE_MAX) {
-        type_at = published_grain(msg->buffer, type_sz);
-        if (type_at < 0)
-            return;
-    }
-    MPIR_Gpudt_offer_make(msg->buffer, type_at, MPIDU_gpudt_offer_mem(chunk));
+    if (may_pull)
+        type_at = type_describe(msg->buffer);
+    may_pull = may_pull && type_at != MPIR_GPUDT_TYPE__NONE;
+    if (may_stage)
+        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, may_pull);
+    if (!may_pull && msg->stage == NULL)
+        return;
+    MPIR_Gpudt_offer_make(msg->buffer, type_at, msg->stage, MPIDU_gpudt_offer_mem(chunk));
     MPIDU_gpudt_offer_open(chunk, &msg->offer);
 }
 
-bool MPIDI_Gpudt_direct_may_offer(const struct MPIDI_Gpudt_msg *msg)
-{
-    return MPIDI_Gpudt_may_share(msg->vc) && MPIR_Gpudt_may_offer(msg->buffer);
-}
-
 /* ---- receiving ---- */
-
-/* Send a clear to send without credits. */
-static int answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what)
-{
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt.gpudt_cts;
-
-    memset(&upkt, 0, sizeof(upkt));
-    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_CTS);
-    pkt->sender_req_id = rreq->dev.sender_req_id;
-    pkt->receiver_req_id = rreq->handle;
-    pkt->n = what;
-    return MPIDI_Gpudt_send_pkt(vc, pkt, sizeof(*pkt));
-}
 
 static void pull_advance(struct MPIDI_Gpudt_msg *msg)
 {
@@ -137,7 +132,7 @@ static void pull_advance(struct MPIDI_Gpudt_msg *msg)
     if (MPIDI_Gpudt_msg_moved(msg) == NULL)
         return;
     if (!msg->is_peer_gone) {
-        mpi_errno = answer_send(msg->vc, msg->req, MPIDI_GPUDT_CTS__PULLED);
+        mpi_errno = MPIDI_Gpudt_answer_send(msg->vc, msg->req, MPIDI_GPUDT_CTS__PULLED);
         if (mpi_errno)
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
     }
@@ -189,27 +184,19 @@ static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer *
   fn_fail:
     MPIR_Gpudt_free(op);
     rreq->status.MPI_ERROR = mpi_errno;
-    answer_send(vc, rreq, MPIDI_GPUDT_CTS__PULLED);
+    MPIDI_Gpudt_answer_send(vc, rreq, MPIDI_GPUDT_CTS__PULLED);
     MPID_Request_complete(rreq);
     goto fn_exit;
 }
 
-/* Bytes that will be received. */
-static int64_t total_of(const MPIR_Request * rreq)
-{
-    MPI_Aint dt_sz;
-
-    MPIR_Datatype_get_size_macro(rreq->dev.datatype, dt_sz);
-    return MPL_MIN(rreq->dev.recv_data_sz, rreq->dev.user_count * dt_sz);
-}
-
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
-                             bool is_claimed)
+                             bool must_claim, MPIR_Gpudt_stage_t ** stage)
 {
     const MPIDU_gpudt_offer_name_t *name = &rreq->dev.gpudt_offer;
     const MPIR_Gpudt_offer_t *offer;
     uint64_t head[MPIR_GPUDT_OFFER_HEAD / sizeof(uint64_t)];
-    int64_t total = total_of(rreq);
+    int64_t total = MPIDI_Gpudt_room(rreq);
+    enum MPIR_Gpudt_way_e way;
 
     if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_may_share(vc))
         return false;
@@ -217,14 +204,17 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     if (offer == NULL)
         return false;
     memcpy(head, offer, sizeof(head));
-    if ((is_claimed && !MPIDU_gpudt_offer_is_open(name)) ||
-        !MPIR_Gpudt_offer_is_good((const MPIR_Gpudt_offer_t *) head, buffer, total) ||
-        (is_claimed && !MPIDU_gpudt_offer_claim(name)))
+    if (must_claim && !MPIDU_gpudt_offer_is_open(name))
+        return false;
+    way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total);
+    if (way == MPIR_GPUDT_WAY__STAGED)
+        *stage = MPIR_Gpudt_stage_map(offer, buffer);
+    if (way != MPIR_GPUDT_WAY__PULL || (must_claim && !MPIDU_gpudt_offer_claim(name)))
         return false;
     if (pull_start(vc, rreq, buffer, offer, total))
         return true;
     /* The state stays, so that the sender waits for the answer to the claim in any case */
-    if (is_claimed)
-        answer_send(vc, rreq, MPIDI_GPUDT_CTS__UNCLAIMED);
+    if (must_claim)
+        MPIDI_Gpudt_answer_send(vc, rreq, MPIDI_GPUDT_CTS__UNCLAIMED);
     return false;
 }

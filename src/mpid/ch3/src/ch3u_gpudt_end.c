@@ -10,7 +10,7 @@
 void MPIDI_Gpudt_request_destroyed(MPIR_Request * req)
 {
     if (req->dev.gpudt_vc)
-        MPIDI_Gpudt_short_unwanted(req);
+        MPIDI_Gpudt_inbound_unwanted(req);
     if (req->dev.gpudt)
         MPIDI_Gpudt_msg_detach(req->dev.gpudt);
 }
@@ -21,5 +21,5 @@ void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
 
     MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", vc->pg_rank);
     MPIDI_Gpudt_msgs_fail(vc, MPIDI_Gpudt_may_share(vc), mpi_errno);
-    MPIDI_Gpudt_short_vc_failed(vc, mpi_errno);
+    MPIDI_Gpudt_inbound_vc_failed(vc, mpi_errno);
 }

@@ -34,16 +34,20 @@ cvars:
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg);
 static int data_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
 
-int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq)
+int64_t MPIDI_Gpudt_room(const MPIR_Request * rreq)
 {
     MPI_Aint dt_sz;
-    int64_t room;
 
     MPIR_Datatype_get_size_macro(rreq->dev.datatype, dt_sz);
-    room = rreq->dev.user_count * dt_sz;
-    if (rreq->dev.recv_data_sz <= room)
-        return rreq->dev.recv_data_sz;
+    return MPL_MIN(rreq->dev.recv_data_sz, rreq->dev.user_count * dt_sz);
+}
 
+int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq)
+{
+    const int64_t room = MPIDI_Gpudt_room(rreq);
+
+    if (room == rreq->dev.recv_data_sz)
+        return room;
     rreq->status.MPI_ERROR =
         MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
                              MPI_ERR_TRUNCATE, "**truncate", "**truncate %d %d %d %d",
@@ -68,12 +72,19 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
     return mpi_errno;
 }
 
-static int64_t chunk_sz_choose(int64_t total)
+/* Bytes of a segment.
+ *   stage  (IN)  memory that the segments pass through; NULL: chunks */
+static int64_t chunk_sz_choose(int64_t total, const MPIR_Gpudt_stage_t * stage)
 {
-    int64_t max = MPIDU_gpudt_chunk_max(), sz;
+    size_t max = MPIDU_gpudt_chunk_max();
+    int64_t sz;
 
+    if (stage) {
+        MPIR_Gpudt_stage_mem(stage, &max);
+        max /= MPIR_GPUDT_STAGE_PLACES;
+    }
     sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
-    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), max);
+    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), (int64_t) max);
     return MPL_MIN(sz, total);
 }
 
@@ -87,20 +98,25 @@ static void cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
     pkt->receiver_req_id = rreq->handle;
 }
 
+int MPIDI_Gpudt_answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what)
+{
+    MPIDI_CH3_Pkt_t upkt;
+
+    cts_init(rreq, &upkt);
+    upkt.gpudt_cts.n = what;
+    return MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
+}
+
 /* Tell the sender that no data is wanted, and complete the receive. A receive without a
  * communicator is one of mpidi_revoked.h. */
 static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_CH3_Pkt_t upkt;
 
-    cts_init(rreq, &upkt);
-    if (rreq->comm == NULL)
-        upkt.gpudt_cts.n = MPIDI_GPUDT_CTS__REVOKED;
     /* With fault tolerance, a sender from host memory is in a list that only MPICH's own packets
      * remove it from. It waits, as in the release */
     if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
-        mpi_errno = MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
+        mpi_errno = MPIDI_Gpudt_answer_send(vc, rreq, rreq->comm ? 0 : MPIDI_GPUDT_CTS__REVOKED);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPID_Request_complete(rreq);
 
@@ -118,10 +134,11 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     int64_t total;
     struct MPIDI_Gpudt_msg *msg;
     MPIR_Gpudt_buffer *buffer;
+    MPIR_Gpudt_stage_t *stage = NULL;
 
     MPIR_FUNC_ENTER;
 
-    if (rreq->dev.gpudt_vc && MPIDI_Gpudt_short_matched(vc, rreq)) {
+    if (rreq->dev.gpudt_vc && MPIDI_Gpudt_inbound_matched(vc, rreq)) {
         *mpi_errno_ptr = MPI_SUCCESS;
         return true;
     }
@@ -130,8 +147,10 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     if (mpi_errno == MPI_SUCCESS && buffer == NULL && is_if_gpu)
         return false;
     if (mpi_errno == MPI_SUCCESS && buffer && rreq->dev.gpudt_vc &&
-        MPIDI_Gpudt_direct_recv(vc, rreq, buffer, false))
+        MPIDI_Gpudt_direct_recv(vc, rreq, buffer, false, &stage))
         goto fn_exit;
+    if (stage)
+        depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_PLACES);
     total = MPIDI_Gpudt_room_check(rreq);
     if (mpi_errno == MPI_SUCCESS && total == 0)
         MPIR_Gpudt_buffer_free(buffer);
@@ -139,13 +158,16 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
         mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__RECV, depth,
                                          rndv_advance, &msg);
     if (mpi_errno || total == 0) {
+        MPIR_Gpudt_stage_free(stage);
         if (mpi_errno)
             rreq->status.MPI_ERROR = mpi_errno;
         mpi_errno = rndv_refuse(vc, rreq);
         goto fn_exit;
     }
     msg->total = total;
-    msg->chunk_sz = chunk_sz_choose(total);
+    msg->chunk_sz = chunk_sz_choose(total, stage);
+    msg->stage = stage;
+    msg->is_staged = stage != NULL;
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
@@ -163,7 +185,9 @@ static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_se
 
     pkt->segment[pkt->n] = segment - segment->msg->segment;
     pkt->grain[pkt->n] = -1;
-    if (MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain) && grain <= INT16_MAX) {
+    pkt->is_staged = segment->msg->is_staged;
+    if (segment->chunk && MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain) &&
+        grain <= INT16_MAX) {
         pkt->grain[pkt->n] = grain;
         pkt->pool_token = name.token;
         pkt->pool_pid = name.pid;
@@ -189,7 +213,8 @@ static void credits_give(struct MPIDI_Gpudt_msg *msg)
     while (noutside + nmoving < msg->nsegments &&
            msg->started + noutside * msg->chunk_sz < msg->total) {
         struct MPIDI_Gpudt_segment *segment = MPIDI_Gpudt_segment_find(msg);
-        if (!MPIDI_Gpudt_segment_fill(segment, msg->chunk_sz, noutside + nmoving == 0))
+        if (!msg->is_staged &&
+            !MPIDI_Gpudt_segment_fill(segment, msg->chunk_sz, noutside + nmoving == 0))
             break;
         segment->state = MPIDI_GPUDT_SEGMENT__CREDIT;
         cts_add(pkt, segment);
@@ -209,25 +234,34 @@ static void credits_give(struct MPIDI_Gpudt_msg *msg)
     }
 }
 
+/* Tell the sender that its staging memory is not used any more. */
+static void stage_release(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno = MPIDI_Gpudt_answer_send(msg->vc, msg->req, MPIDI_GPUDT_CTS__PULLED);
+
+    if (mpi_errno)
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+}
+
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg)
 {
     MPIDI_Gpudt_moved_clear(msg);
     if (!msg->is_peer_gone)
         credits_give(msg);
     if ((msg->started == msg->total || msg->is_peer_gone) &&
-        MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == 0)
+        MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) == 0) {
+        if (msg->is_staged && !msg->is_peer_gone)
+            stage_release(msg);
         MPIDI_Gpudt_msg_end(msg);
+    }
 }
 
 /* The sender has reported a failure: answer, and end the message. */
 static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIDI_CH3_Pkt_t answer;
 
-    cts_init(msg->req, &answer);
-    answer.gpudt_cts.n = MPIDI_GPUDT_CTS__END;
-    MPIDI_Gpudt_send_pkt(vc, &answer, sizeof(answer.gpudt_cts));
+    MPIDI_Gpudt_answer_send(vc, msg->req, MPIDI_GPUDT_CTS__END);
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
     MPIDI_Gpudt_msg_fail(msg, mpi_errno);
     msg->is_peer_gone = true;
@@ -257,6 +291,8 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     segment->off = pkt->off;
     segment->len = pkt->len;
     segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
+    if (msg->is_staged)
+        segment->mem = MPIDI_Gpudt_stage_place(msg, pkt->segment);
     msg->arriving = pkt->segment;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
         return data_arrived(vc, rreq, &complete);

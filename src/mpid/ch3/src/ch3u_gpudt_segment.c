@@ -44,7 +44,10 @@ void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack)
     segment->state = MPIDI_GPUDT_SEGMENT__MOVING;
     if (segment->len == 0)
         return;
-    if (segment->msg->buffer)
+    if (segment->msg->is_staged)
+        mpi_errno = MPIR_Gpudt_stage_move(segment->msg->stage, segment->msg->buffer, segment->off,
+                                          segment->len, segment->mem, !is_pack, &segment->op);
+    else if (segment->msg->buffer)
         mpi_errno = MPIR_Gpudt_buffer_move(segment->msg->buffer, segment->off, segment->len,
                                            segment->mem, !is_pack, &segment->op);
     else

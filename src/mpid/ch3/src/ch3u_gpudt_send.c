@@ -80,17 +80,17 @@ static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_
     return data_sz <= max && data_sz <= MPIDU_gpudt_chunk_max() && type != MPIDI_REQUEST_TYPE_SSEND;
 }
 
-/* Offer the buffer of a long send, if there is memory for an offer. */
+/* Offer the buffer of a long send, or a stage for it, if there is memory for an offer. */
 static void long_offer(struct MPIDI_Gpudt_msg *msg)
 {
     MPIDU_gpudt_chunk_t *chunk;
 
-    if (!MPIDI_Gpudt_direct_may_offer(msg))
+    if (!MPIDI_Gpudt_may_share(msg->vc) || !MPIR_Gpudt_is_direct(msg->buffer))
         return;
     MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &chunk);
     if (chunk == NULL)
         return;
-    MPIDI_Gpudt_direct_offer(msg, chunk);
+    MPIDI_Gpudt_direct_offer(msg, chunk, true);
     if (msg->offer.grain >= 0)
         msg->offer_chunk = chunk;
     else
@@ -180,13 +180,15 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
         struct MPIDI_Gpudt_credit *credit = &msg->credit[msg->ncredits++];
         credit->segment = pkt->segment[i];
         credit->mem = NULL;
-        if (pkt->grain[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
+        if (msg->is_staged)
+            credit->mem = MPIDI_Gpudt_stage_place(msg, credit->segment);
+        else if (pkt->grain[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
             credit->mem = MPIDU_gpudt_pool_import(&name, pkt->grain[i], msg->chunk_sz,
                                                   msg->gpu_addr);
     }
 }
 
-/* The receiver has the whole message. If the program has freed the buffer meanwhile, a mapping may
+/* The receiver has the whole message, and uses neither the buffer nor the stage any more. If the program has freed the buffer meanwhile, a mapping may
  * have kept its memory. */
 static void pulled(struct MPIDI_Gpudt_msg *msg)
 {
@@ -230,6 +232,7 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);
+    msg->is_staged = msg->is_staged || pkt->is_staged;
     if (pkt->n == MPIDI_GPUDT_CTS__PULLED)
         pulled(msg);
     credits_add(msg, pkt);
@@ -357,6 +360,7 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
         msg->is_failure_sent = true;
         failure_send(msg);
     }
-    if (msg->mpi_errno ? msg->is_peer_gone : msg->done == msg->total)
+    /* The receiver answers when it has read all of a stage */
+    if (msg->mpi_errno || msg->is_staged ? msg->is_peer_gone : msg->done == msg->total)
         MPIDI_Gpudt_msg_end(msg);
 }

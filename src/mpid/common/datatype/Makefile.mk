@@ -26,6 +26,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
+    src/mpid/ch3/src/ch3u_gpudt_inbound.c            \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
     src/mpid/ch3/src/ch3u_gpudt_wire.c               \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \

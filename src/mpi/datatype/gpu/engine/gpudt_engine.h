@@ -14,6 +14,7 @@
 /* Kinds of work areas (staging memory of operations); see gpudt_pool.h. */
 enum MPII_Gpudt_area_e {
     MPII_GPUDT_AREA__DEVICE,    /* memory of the engine's device */
+    MPII_GPUDT_AREA__STAGE,     /* the same, for messages that other processes read there */
     MPII_GPUDT_AREA__PINNED,    /* host memory, at the same address on every device */
     MPII_GPUDT_AREA__HEAP,      /* pageable; not pooled */
     MPII_GPUDT_NAREAS
@@ -71,6 +72,7 @@ struct MPII_Gpudt_engine {
     enum MPII_Gpudt_module_e module_state;
     CUmodule module;
     CUfunction kernels[MPII_GPUDT_NKERNELS];    /* NULL: not looked up yet */
+    bool is_modest[MPII_GPUDT_NKERNELS];        /* see MPII_Gpudt_module_modest */
 
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */

@@ -41,6 +41,8 @@ cvars:
         auto   - Where the GPUs can access each other, and once mapping the memory pays off
         never  - Messages pass through host memory
         always - Map memory when it is first seen
+        pull   - The same, and copy from the sender's buffer in any case
+        staged - The same, but have the sender pack all long messages into GPU memory first
 
     - name        : MPIR_CVAR_GPUDT_IPC_MAX
       category    : GPUDT

@@ -36,15 +36,6 @@ static bool means_no_image(CUresult res)
     }
 }
 
-/* Set the attributes of a kernel. Failures only cost speed. */
-static void kernel_prepare(const MPII_Gpudt_driver_t * drv, CUfunction function, int kernel)
-{
-    if (drv->cuFuncSetAttribute &&
-        (kernel == MPII_GPUDT_KERNEL__PAIR32 || kernel == MPII_GPUDT_KERNEL__PAIR64))
-        drv->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                MPII_GPUDT_PAIR_CARVEOUT);
-}
-
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -72,8 +63,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
                 goto fn_fail;
             }
             engine->kernels[kernel] = found;
-            if (found)
-                kernel_prepare(drv, found, kernel);
+            engine->is_modest[kernel] = false;
         }
     }
     *function = found;
@@ -83,6 +73,23 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPII_Gpudt_module_modest(MPII_Gpudt_engine_t * engine, int kernel, CUfunction function,
+                              bool is_modest)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+
+    if (drv->cuFuncSetAttribute == NULL)
+        return;
+    MPL_initlock_lock(&module_lock);
+    /* A failure only costs speed */
+    if (engine->is_modest[kernel] != is_modest)
+        drv->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                is_modest ? MPII_GPUDT_MODEST_CARVEOUT :
+                                CU_SHAREDMEM_CARVEOUT_DEFAULT);
+    engine->is_modest[kernel] = is_modest;
+    MPL_initlock_unlock(&module_lock);
 }
 
 int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)

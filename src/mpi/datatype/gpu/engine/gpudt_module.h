@@ -15,6 +15,12 @@
  *   function  (OUT)  NULL: no image suits the device, which is no error */
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function);
 
+/* Set whether the next launches of a kernel are to share multiprocessors with any kernel of the
+ * program, rather than to have as many blocks as possible on each of them. A multiprocessor is
+ * divided into cache and shared memory anew only when no kernel runs on it. */
+void MPII_Gpudt_module_modest(MPII_Gpudt_engine_t * engine, int kernel, CUfunction function,
+                              bool is_modest);
+
 /* Whether kernels are available; loads the image if that has not been tried. */
 int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable);
 

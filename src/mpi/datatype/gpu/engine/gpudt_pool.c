@@ -7,6 +7,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_pool.h"
+#include "gpudt_direct.h"
 #include "gpudt_vars.h"
 
 #include <sys/mman.h>
@@ -45,7 +46,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Bytes of a work area in GPU memory, the unit in which data is passed from one datatype to
-        another. At least 256.
+        another, or from one process to another. At least 256.
 
     - name        : MPIR_CVAR_GPUDT_DEVICE_MAX
       category    : GPUDT
@@ -55,8 +56,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory
-        is used instead.
+        Bytes of work areas in GPU memory at most, for each GPU in use, and again of those that
+        messages to other processes are staged in. 0: none, pinned host memory is used instead.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -71,10 +72,11 @@ static void area_free(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area
 
 size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind)
 {
-    int sz = kind == MPII_GPUDT_AREA__DEVICE ? MPIR_CVAR_GPUDT_DEVICE_CHUNK :
-        MPIR_CVAR_GPUDT_PINNED_CHUNK;
+    size_t sz = MPL_MAX(0, kind == MPII_GPUDT_AREA__DEVICE || kind == MPII_GPUDT_AREA__STAGE ?
+                        MPIR_CVAR_GPUDT_DEVICE_CHUNK : MPIR_CVAR_GPUDT_PINNED_CHUNK);
 
-    return sz < MIN_AREA_SZ ? MIN_AREA_SZ : sz;
+    sz = MPL_MAX(sz, MIN_AREA_SZ);
+    return kind == MPII_GPUDT_AREA__STAGE ? sz * MPIR_GPUDT_STAGE_PLACES : sz;
 }
 
 /* Maximum number of areas of a kind that an engine may have. */
@@ -84,8 +86,8 @@ static int area_limit(enum MPII_Gpudt_area_e kind)
 
     if (kind == MPII_GPUDT_AREA__HEAP)
         return INT_MAX;
-    bytes = MPL_MAX(0, kind == MPII_GPUDT_AREA__DEVICE ? MPIR_CVAR_GPUDT_DEVICE_MAX :
-                    MPIR_CVAR_GPUDT_PINNED_MAX);
+    bytes = MPL_MAX(0, kind == MPII_GPUDT_AREA__PINNED ? MPIR_CVAR_GPUDT_PINNED_MAX :
+                    MPIR_CVAR_GPUDT_DEVICE_MAX);
     return bytes / MPII_Gpudt_area_sz(kind);
 }
 
@@ -165,6 +167,7 @@ static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
 
     switch (kind) {
         case MPII_GPUDT_AREA__DEVICE:
+        case MPII_GPUDT_AREA__STAGE:
             if (drv->cuMemAlloc(&device_mem, area->sz) != CUDA_SUCCESS)
                 goto fn_fail;
             mem = (void *) device_mem;
@@ -197,6 +200,7 @@ static void area_free(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area
 {
     switch (area->kind) {
         case MPII_GPUDT_AREA__DEVICE:
+        case MPII_GPUDT_AREA__STAGE:
             if (is_alive)
                 engine->drv->cuMemFree((CUdeviceptr) area->mem);
             MPII_GPUDT_UNCOUNT(device_bytes, area->sz);

@@ -14,7 +14,7 @@
 struct MPII_Gpudt_area {
     struct MPII_Gpudt_area *next;       /* in the engine's list of free ones */
     enum MPII_Gpudt_area_e kind;
-    char *mem;                  /* device address if MPII_GPUDT_AREA__DEVICE */
+    char *mem;                  /* device address if MPII_GPUDT_AREA__DEVICE or _STAGE */
     size_t sz;
 };
 

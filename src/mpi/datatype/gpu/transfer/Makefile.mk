@@ -12,6 +12,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
     src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_offer.h   \
     src/mpi/datatype/gpu/transfer/gpudt_op.h      \
     src/mpi/datatype/gpu/transfer/gpudt_pair.h    \
     src/mpi/datatype/gpu/transfer/gpudt_route.h   \
@@ -42,6 +43,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_run.c      \
     src/mpi/datatype/gpu/transfer/gpudt_side.c     \
     src/mpi/datatype/gpu/transfer/gpudt_slot.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_stage.c    \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c

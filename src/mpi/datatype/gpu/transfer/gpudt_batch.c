@@ -252,6 +252,8 @@ static int queue_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_mov
     MPII_Gpudt_flag_get(m->engine, m->lane, plan->grid, m->flag);
     if (m->flag->word) {
         if (queue->open->n == 0) {
+            MPII_Gpudt_module_modest(m->engine, MPII_GPUDT_KERNEL__BATCH, together, true);
+            MPII_Gpudt_module_modest(m->engine, plan->kernel, alone, true);
             queue->open->together = together;
             queue->open->alone = alone;
         }

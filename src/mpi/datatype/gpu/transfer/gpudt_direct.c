@@ -8,42 +8,28 @@
 
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
-#include "gpudt_direct.h"
 #include "gpudt_error.h"
+#include "gpudt_offer.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
-#include "engine/gpudt_import.h"
 #include "type/gpudt_wire.h"
-
-struct MPIR_Gpudt_offer {
-    struct MPII_Gpudt_export export;
-    int64_t addr, low, high;    /* as in a side, relative to the allocation */
-    int64_t size;               /* packed bytes of the buffer */
-    struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
-    int64_t type_sz;            /* bytes of the description of the datatype; 0: contiguous */
-    int64_t type_at;            /* where it is; -1: in type[] */
-    char type[];
-};
-MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEAD, "it has room");
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
  * the time for its bytes. */
 #define SAVED_US 5.0
 #define SAVED_US_PER_BYTE (1 / 60e3)
 
-/* Bytes of messages below which host memory is better on a GPU that processes share: copies within
- * a GPU wait until it switches to the process that makes them. Measured on an H200: 64 KiB 20 to
- * 40 us by way of the host and 146 to 160 us direct; 1 MiB 52 to 200 and 147 to 204; 64 MiB 3,200
- * to 3,700 and 183 to 2,240. */
-#define SHARED_MIN (2 << 20)
+/* Bytes of messages below which host memory is better on a GPU that processes share: a kernel waits
+ * until the GPU switches to the process that has launched it, and copies between GPU and host do
+ * not. Measured on an H200: every direct copy takes 146 us and more; by way of the host contiguous
+ * messages reach that at 4 MiB, and others, which take kernels there too, at 256 KiB. */
+#define SHARED_MIN_CONTIG (4 << 20)
+#define SHARED_MIN (256 << 10)
 
-/* Long messages of a datatype with large gaps, by the ratio of its extent to its bytes: host
- * memory is better. Measured between two H200s, 8 bytes in 512: 4 MiB 156 us by way of the host
- * and 88 direct, 64 MiB 1,435 and 1,874. */
-#define SPARSE_MIN (32 << 20)
-#define SPARSE_RATIO 32
+#define SHARED_RECENT 300e-6    /* seconds */
 
+static MPL_time_t shared_used;  /* when a message on a shared GPU was last copied directly */
 static bool has_finalizer = false;
 
 size_t MPIR_Gpudt_offer_type_sz(const MPIR_Gpudt_buffer * buffer)
@@ -62,14 +48,19 @@ void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free
     return &buffer->side.type->published;
 }
 
+bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
+{
+    return !buffer->side.is_mixed && buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE &&
+        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
+}
+
 /* How other processes map the memory of a buffer; NULL: they cannot. */
 static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffer)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_export *export;
 
-    if (buffer->id == 0 || side->is_mixed || side->ptr.mem != MPIR_GPUDT_MEM__DEVICE ||
-        side->ptr.ctx == NULL || MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_never)
+    if (buffer->id == 0 || side->ptr.ctx == NULL || !MPIR_Gpudt_is_direct(buffer))
         return NULL;
     export = MPII_Gpudt_export_get(side->engine, buffer->gpu_addr, buffer->id);
     if (export == NULL || (uintptr_t) side->low < export->base ||
@@ -83,21 +74,30 @@ bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
     return export_of(buffer) != NULL;
 }
 
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at, void *mem)
+void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+                           const MPIR_Gpudt_stage_t * stage, void *mem)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_export *export = export_of(buffer);
     struct MPIR_Gpudt_offer *offer = mem;
 
+    memset(offer, 0, sizeof(*offer));
+    offer->size = buffer->size;
+    if (stage) {
+        offer->stage = stage->export;
+        offer->stage_at = (int64_t) ((uintptr_t) stage->mem - stage->export.base);
+        offer->stage_sz = (int64_t) stage->sz;
+    }
+    if (export == NULL)
+        return;
     offer->export = *export;
     offer->addr = (int64_t) ((uintptr_t) side->addr - export->base);
     offer->low = (int64_t) ((uintptr_t) side->low - export->base);
     offer->high = (int64_t) ((uintptr_t) side->high - export->base);
-    offer->size = buffer->size;
     offer->top = side->top;
     offer->type_sz = (int64_t) MPIR_Gpudt_offer_type_sz(buffer);
     offer->type_at = type_at;
-    if (side->type && type_at < 0)
+    if (side->type && type_at == MPIR_GPUDT_TYPE__INLINE)
         MPII_Gpudt_wire_write(side->type, offer->type);
 }
 
@@ -107,27 +107,62 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
     return (int) offer->type_at;
 }
 
-/* Whether a message is faster by way of host memory. */
-static bool is_slow(const MPIR_Gpudt_offer_t * offer, const MPII_Gpudt_engine_t * engine,
-                    int64_t n)
+/* Whether memory of another process may be mapped for a message of n bytes. */
+static bool may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export, int64_t n)
 {
-    if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_always)
-        return false;
-    return (n < SHARED_MIN && MPII_Gpudt_is_shared(engine->shared)) ||
-        (n >= SPARSE_MIN && offer->type_sz && (offer->high - offer->low) / SPARSE_RATIO > n);
+    return MPII_Gpudt_import_find(engine, export, SAVED_US + SAVED_US_PER_BYTE * n) != NULL;
 }
 
-bool MPIR_Gpudt_offer_is_good(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer,
-                              MPI_Aint n)
+/* Whether to copy a message directly on a GPU that processes share. Short ones take part if longer
+ * ones do, since the GPU switches for these in any case. */
+static bool is_good_for_shared(int64_t n, bool is_typed)
 {
-    bool is_good = buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE && !buffer->side.is_mixed &&
-        !is_slow(offer, buffer->side.engine, n) &&
-        MPII_Gpudt_import_find(buffer->side.engine, &offer->export,
-                               SAVED_US + SAVED_US_PER_BYTE * n) != NULL;
+    MPL_time_t now;
+    double seconds;
 
-    if (!is_good)
+    MPL_wtime(&now);
+    if (n >= (is_typed ? SHARED_MIN : SHARED_MIN_CONTIG)) {
+        shared_used = now;
+        return true;
+    }
+    MPL_wtime_diff(&shared_used, &now, &seconds);
+    return seconds < SHARED_RECENT;
+}
+
+static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
+                                      const struct MPII_Gpudt_side *dst, int64_t n)
+{
+    MPII_Gpudt_engine_t *engine = dst->engine;
+    const bool is_shared = MPII_Gpudt_is_shared(engine->shared);
+    const bool may_pull = offer->export.id && offer->type_at != MPIR_GPUDT_TYPE__NONE;
+
+    if (is_shared && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto &&
+        !is_good_for_shared(n, offer->type_sz || dst->type))
+        return MPIR_GPUDT_WAY__HOST;
+    /* Within a GPU, nothing is read across */
+    if (offer->stage_sz &&
+        (!is_shared || !may_pull || MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged) &&
+        may_map(engine, &offer->stage, n))
+        return MPIR_GPUDT_WAY__STAGED;
+    return may_pull && may_map(engine, &offer->export, n) ? MPIR_GPUDT_WAY__PULL :
+        MPIR_GPUDT_WAY__HOST;
+}
+
+enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n)
+{
+    static const char *const names[] = { "through the host", "pulled", "staged" };
+    enum MPIR_Gpudt_way_e way = MPIR_GPUDT_WAY__HOST;
+
+    if (buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE && !buffer->side.is_mixed)
+        way = way_find(offer, &buffer->side, n);
+    if (way == MPIR_GPUDT_WAY__HOST)
         MPII_GPUDT_COUNT(direct_refused, 1);
-    return is_good;
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        fprintf(stderr, "[%d] gpudt: message of %lld bytes %s%s\n", MPIR_Process.rank,
+                (long long) n, names[way],
+                MPII_Gpudt_is_shared(buffer->side.engine->shared) ? " on a shared GPU" : "");
+    return way;
 }
 
 /* For MPIR_Add_finalize: before the engines are freed. */
@@ -145,7 +180,7 @@ static int type_read(const struct MPIR_Gpudt_offer *offer, const void *type,
     if (!has_finalizer)
         MPIR_Add_finalize(types_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
     has_finalizer = true;
-    return MPII_Gpudt_wire_read(offer->export.process, offer->type_at < 0 ? offer->type : type,
+    return MPII_Gpudt_wire_read(offer->export.process, offer->type_at == MPIR_GPUDT_TYPE__INLINE ? offer->type : type,
                                 (size_t) offer->type_sz, state);
 }
 
@@ -156,21 +191,14 @@ static int side_make(const struct MPIR_Gpudt_offer *offer, const void *type, CUd
     char *base = (char *) (uintptr_t) mem;
     int mpi_errno = MPI_SUCCESS;
 
-    memset(side, 0, sizeof(*side));
+    MPII_Gpudt_side_own(engine, base + offer->low,
+                        base + (offer->type_sz ? offer->high : offer->low + n), side);
+    side->place = MPII_GPUDT_PLACE__PEER;
+    side->addr = base + offer->addr;
+    side->top = offer->top;
     if (offer->type_sz)
         mpi_errno = type_read(offer, type, &side->type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    side->addr = base + offer->addr;
-    side->top = offer->top;
-    side->is_exact = true;
-    side->low = base + offer->low;
-    side->high = side->type ? base + offer->high : side->low + n;
-    side->ptr.mem = MPIR_GPUDT_MEM__DEVICE;
-    side->ptr.device = engine->device;
-    side->ptr.ctx = engine->ctx;
-    side->engine = engine;
-    side->reached_by = engine;
-    side->place = MPII_GPUDT_PLACE__PEER;
 
   fn_exit:
     return mpi_errno;
@@ -178,15 +206,14 @@ static int side_make(const struct MPIR_Gpudt_offer *offer, const void *type, CUd
     goto fn_exit;
 }
 
-/* Map the memory. The mapping is NULL if that is not possible. */
-static int mapping_open(const MPIR_Gpudt_offer_t * offer, MPII_Gpudt_engine_t * engine,
-                        struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
+int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engine_t * engine,
+                         struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_ctx_t entered;
 
     *mem = 0;
-    *mapping = MPII_Gpudt_import_find(engine, &offer->export, 0);
+    *mapping = MPII_Gpudt_import_find(engine, export, 0);
     if (*mapping == NULL)
         goto fn_exit;
     mpi_errno = MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered);
@@ -219,7 +246,7 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                         "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = mapping_open(offer, engine, &local.mapping, &mem);
+    mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, &local.mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)
         goto fn_exit;

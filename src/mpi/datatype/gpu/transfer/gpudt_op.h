@@ -51,6 +51,7 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_side src, dst;
     int64_t n;
     bool is_blocking;
+    bool is_alone;              /* must not be queued: other work depends on its end */
     enum MPII_Gpudt_lane_e lane;
     MPII_Gpudt_engine_t *engine;        /* of the lead (see gpudt_route.h), which also provides the
                                          * work areas */

@@ -207,3 +207,18 @@ bool MPII_Gpudt_side_reach(MPII_Gpudt_engine_t * engine, MPII_Gpudt_engine_t * o
             return false;
     }
 }
+
+void MPII_Gpudt_side_own(MPII_Gpudt_engine_t * engine, char *low, char *high,
+                         struct MPII_Gpudt_side *side)
+{
+    memset(side, 0, sizeof(*side));
+    side->addr = side->low = low;
+    side->high = high;
+    side->is_exact = true;
+    side->ptr.mem = MPIR_GPUDT_MEM__DEVICE;
+    side->ptr.device = engine->device;
+    side->ptr.ctx = engine->ctx;
+    side->engine = engine;
+    side->reached_by = engine;
+    side->place = MPII_GPUDT_PLACE__DEVICE;
+}

@@ -38,6 +38,11 @@ struct MPII_Gpudt_side {
  *   every_block  (IN)  the buffer is given by absolute addresses: its blocks may be anywhere */
 int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block);
 
+/* Describe contiguous GPU memory that an engine's kernels can access: its own, or mapped by it.
+ *   low, high  (IN)  the first byte, and one past the last */
+void MPII_Gpudt_side_own(MPII_Gpudt_engine_t * engine, char *low, char *high,
+                         struct MPII_Gpudt_side *side);
+
 /* Whether kernels of an engine may access a side, and how: fills in shift and place. The engine's
  * context is current.
  *   other  (IN)  the engine of the side's own memory, if it is another one; else NULL */

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Offers as they are stored; see gpudt_direct.h. */
+
+#ifndef GPUDT_OFFER_H_INCLUDED
+#define GPUDT_OFFER_H_INCLUDED
+
+#include "gpudt_direct.h"
+#include "engine/gpudt_import.h"
+#include "type/gpudt_record.h"
+
+struct MPIR_Gpudt_offer {
+    struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
+    int64_t addr, low, high;    /* as in a side, relative to the allocation */
+    int64_t size;               /* packed bytes of the buffer */
+    struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
+    int64_t type_sz;            /* bytes of the description of the datatype; 0: contiguous */
+    int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */
+    struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
+    int64_t stage_at;           /* its place there */
+    int64_t stage_sz;           /* its bytes; 0: none */
+    char type[];
+};
+MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEAD, "it has room");
+
+/* Staging memory of this process, or of another one as mapped here. */
+struct MPIR_Gpudt_stage {
+    MPII_Gpudt_engine_t *engine;
+    struct MPII_Gpudt_area *area;       /* of this process; else NULL */
+    struct MPII_Gpudt_mapping *mapping; /* of another one; else NULL */
+    struct MPII_Gpudt_export export;    /* of this process only */
+    char *mem;
+    size_t sz;
+};
+
+/* Map an allocation of another process.
+ *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
+ *   mem      (OUT)  its address */
+int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engine_t * engine,
+                         struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
+
+#endif /* GPUDT_OFFER_H_INCLUDED */
