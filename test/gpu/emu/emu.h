@@ -160,7 +160,7 @@ struct emu_range {
     off_t offset;               /* of device memory: place of its bytes in the memory file */
     bool is_exported;           /* interprocess handles of it were made */
     struct emu_import *import;  /* EMU_KIND__IPC: the file it is in */
-    const uint64_t *live;       /* EMU_KIND__IPC: *live is live_id until the exporter frees it */
+    const uint64_t *live;       /* of another process: *live is live_id until that frees it */
     uint64_t live_id;
     int opens;                  /* EMU_KIND__IPC: opens that are not closed */
 };
@@ -200,6 +200,11 @@ off_t emu_file_take(int device, size_t mapped_sz);      /* 0: full */
 void emu_file_give(int device, off_t offset, size_t mapped_sz); /* kept while others map it */
 size_t emu_file_orphaned(int device);   /* bytes given back that other processes still map */
 
+/* Addresses for mapped ranges (emu_reserve.c). */
+#define EMU_GRANULARITY ((size_t) 64 << 10)
+bool emu_is_reserved(uintptr_t base, size_t size);      /* caller holds emu_lock */
+void emu_reserve_report(void);
+
 size_t emu_device_used(int device);     /* caller holds emu_lock */
 CUresult emu_device_alloc(size_t size, enum emu_kind kind, int device, CUcontext ctx,
                           CUdeviceptr * addr);
@@ -216,6 +221,7 @@ void *emu_translate(CUcontext ctx, const void *addr, size_t n);
 /* Caller holds emu_lock, except of emu_is_live, emu_stale_use and emu_stale_check. */
 void emu_ipc_retract(const struct emu_range *range);    /* exported memory is being freed */
 void emu_ipc_unmap(struct emu_range *range);
+void emu_ipc_mapped(int change);        /* number of mappings made (1) or closed (-1) */
 void emu_stale_watch(void);     /* from now on there are mappings */
 void emu_stale_remember(uintptr_t base, size_t size);   /* a mapping was closed */
 void emu_stale_forget(uintptr_t base, size_t size);     /* the addresses are in use again */

@@ -44,6 +44,22 @@ static bool is_forbidden(const struct emu_range *range, CUstream stream)
     return range->kind == EMU_KIND__POOL && range->device != stream->ctx->device;
 }
 
+/* Whether n bytes at an address of a range are within it and mapped ranges that adjoin it, to which
+ * the stream's device has access. */
+static bool is_within(const struct emu_range *range, uintptr_t addr, size_t n, CUstream stream)
+{
+    while (range && n > range->size - (addr - range->base)) {
+        if (range->kind != EMU_KIND__VMM)
+            return false;
+        n -= range->size - (addr - range->base);
+        addr = range->base + range->size;
+        range = emu_range_find(addr);
+        if (range && (range->kind != EMU_KIND__VMM || is_forbidden(range, stream)))
+            return false;
+    }
+    return range != NULL;
+}
+
 /* The place of a side. *sync becomes true if the memory's attribute requires synchronous copies;
  * memory of pools has the attribute for fills only. */
 static enum place side_place(const struct side *side, const struct box *box, CUstream stream,
@@ -57,7 +73,7 @@ static enum place side_place(const struct side *side, const struct box *box, CUs
     range = emu_range_find(side->addr);
     if (range) {
         *sync |= range->sync_memops && (range->kind != EMU_KIND__POOL || box->fill >= 0);
-        if (span > range->size - (side->addr - range->base))
+        if (!is_within(range, side->addr, span, stream))
             place = range->kind == EMU_KIND__REGISTERED ? PLACE__PAGEABLE : PLACE__BAD;
         else if (is_forbidden(range, stream))
             place = PLACE__BAD;

@@ -43,6 +43,17 @@ static struct emu_import {
 
 static long open_now, open_most, opens_ever;
 
+void emu_ipc_mapped(int change)
+{
+    open_now += change;
+    if (change > 0) {
+        opens_ever++;
+        emu_stale_watch();
+    }
+    if (open_now > open_most)
+        open_most = open_now;
+}
+
 /* ---- export ---- */
 
 static size_t slot_of(const struct emu_range *range)
@@ -191,10 +202,7 @@ static CUresult mapping_make(const struct handle *h, CUcontext ctx, int ordinal,
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     import->mappings++;
-    opens_ever++;
-    if (++open_now > open_most)
-        open_most = open_now;
-    emu_stale_watch();
+    emu_ipc_mapped(1);
     *addr = range.base;
     return CUDA_SUCCESS;
 }
@@ -262,7 +270,7 @@ void emu_ipc_unmap(struct emu_range *range)
     emu_stale_remember(range->base, range->mapped_sz);
     emu_alias_unmap(range->base, range->mapped_sz);
     emu_range_remove(range);
-    open_now--;
+    emu_ipc_mapped(-1);
     import->mappings--;
     bytes_unlock(import, offset);
 }

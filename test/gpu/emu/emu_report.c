@@ -78,6 +78,7 @@ static long leaks_find(const char *kind, FILE * out)
     leak_out = out;
     leaks = 0;
     emu_range_report();
+    emu_reserve_report();
     emu_stream_report();
     emu_event_report();
     emu_module_report();

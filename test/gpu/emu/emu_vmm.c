@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated virtual memory management: reserved addresses, physical memory, mappings. Physical
- * memory is a part of the device's file, or a file of its own if it can be exported; a mapping maps
- * it at the reserved address's alias. */
+/* Emulated virtual memory management: physical memory and its mappings at reserved addresses
+ * (emu_reserve.c). Physical memory is a part of the device's file, or a file of its own if it can be
+ * exported; a mapping maps it at the reserved address's alias. */
 
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -15,13 +15,13 @@
 
 #include "emu.h"
 
-#define GRANULARITY ((size_t) 64 << 10)
 #define MAGIC 0xc0de0006u
 
 struct physical {
     struct emu_range *backing;  /* its place in the file; not accessible itself */
     int references;             /* handles and mappings */
     int fd;                     /* its own file, or -1 */
+    struct file_head *head;     /* of that file, mapped */
     CUmemAllocationProp prop;
 };
 
@@ -30,7 +30,11 @@ struct file_head {
     uint32_t magic;
     int32_t device;             /* physical number */
     uint64_t size;
+    int32_t pid;                /* of the process that made it */
+    int32_t holders;            /* handles that this process has of it */
+    uint64_t live;              /* LIVE while there are any */
 };
+#define LIVE 1
 
 static struct mapping {
     uintptr_t base;
@@ -38,21 +42,40 @@ static struct mapping {
     struct mapping *next;
 } *mappings;
 
+static bool is_foreign(const struct physical *p)
+{
+    return p->head && p->head->pid != getpid();
+}
+
+/* Count a handle that the maker of a file has of it. */
+static void holder_count(struct file_head *head, int change)
+{
+    if (head->pid != getpid())
+        return;
+    head->holders += change;
+    __atomic_store_n(&head->live, head->holders > 0 ? LIVE : 0, __ATOMIC_SEQ_CST);
+}
+
 static void physical_release(struct physical *p)
 {
     if (--p->references > 0)
         return;
-    if (p->fd >= 0)
+    if (p->fd >= 0) {
+        holder_count(p->head, -1);
+        munmap(p->head, EMU_PAGE_SZ);
         close(p->fd);
-    else
+    } else {
         emu_file_give(p->backing->device, p->backing->offset, p->backing->mapped_sz);
+    }
     emu_range_remove(p->backing);
     free(p);
 }
 
 static int file_make(int device, size_t size)
 {
-    struct file_head head = { MAGIC, emu_config.visible[device], size };
+    struct file_head head = {
+        .magic = MAGIC,.device = emu_config.visible[device],.size = size,.pid = getpid()
+    };
     int fd = memfd_create("emulated-gpu-vmm", MFD_CLOEXEC);
 
     if (fd >= 0 && (ftruncate(fd, (off_t) (EMU_PAGE_SZ + size)) != 0 ||
@@ -75,15 +98,26 @@ static struct physical *physical_make(const CUmemAllocationProp * prop, size_t s
     p->prop = *prop;
     p->references = 1;
     p->fd = fd;
+    if (fd >= 0) {
+        p->head = mmap(NULL, EMU_PAGE_SZ, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (p->head == MAP_FAILED) {
+            free(p);
+            return NULL;
+        }
+    }
     range.device = prop->location.id;
     emu_lock_take();
     range.base = emu_window_gap(range.device, size);
     range.offset = fd >= 0 ? (off_t) EMU_PAGE_SZ : emu_file_take(range.device, size);
     if (range.base && range.offset)
         p->backing = emu_range_add(&range);
+    if (p->backing && p->head)
+        holder_count(p->head, 1);
     emu_lock_give();
     if (p->backing)
         return p;
+    if (p->head)
+        munmap(p->head, EMU_PAGE_SZ);
     free(p);
     return NULL;
 }
@@ -105,38 +139,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemGetAllocationGranularity(size_t * granularity,
     (void) flags;
     EMU_ENTER(EMU_NEED__INIT);
     EMU_CHECK(granularity && prop, CUDA_ERROR_INVALID_VALUE);
-    *granularity = GRANULARITY;
-    return emu_leave(CUDA_SUCCESS);
-}
-
-/* Reservations are not recorded: addresses are taken once, from the upper half of the window, which
- * is large enough and not reached by allocations. */
-EMU_EXPORT CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr * addr, size_t size, size_t alignment,
-                                                CUdeviceptr wanted, unsigned long long flags)
-{
-    static size_t reserved;
-
-    (void) wanted;
-    EMU_ENTER(EMU_NEED__INIT);
-    EMU_CHECK(addr && size > 0 && size % GRANULARITY == 0 && flags == 0 &&
-              alignment <= GRANULARITY, CUDA_ERROR_INVALID_VALUE);
-    emu_lock_take();
-    if (reserved + size + GRANULARITY > emu_window_size() / 4) {
-        emu_lock_give();
-        return emu_leave(CUDA_ERROR_OUT_OF_MEMORY);
-    }
-    *addr = (emu_window_base(0) + emu_window_size() / 2 + reserved + GRANULARITY - 1) /
-        GRANULARITY * GRANULARITY;
-    reserved += size + GRANULARITY;
-    emu_lock_give();
-    return emu_leave(CUDA_SUCCESS);
-}
-
-EMU_EXPORT CUresult CUDAAPI cuMemAddressFree(CUdeviceptr addr, size_t size)
-{
-    (void) size;
-    EMU_ENTER(EMU_NEED__INIT | EMU_NEED__DO_IT);
-    EMU_CHECK(emu_window_device(addr) >= 0, CUDA_ERROR_INVALID_VALUE);
+    *granularity = EMU_GRANULARITY;
     return emu_leave(CUDA_SUCCESS);
 }
 
@@ -148,7 +151,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle * handle, s
     int fd = -1;
 
     EMU_ENTER(EMU_NEED__INIT);
-    EMU_CHECK(handle && prop && size > 0 && size % GRANULARITY == 0 && flags == 0,
+    EMU_CHECK(handle && prop && size > 0 && size % EMU_GRANULARITY == 0 && flags == 0,
               CUDA_ERROR_INVALID_VALUE);
     EMU_CHECK(prop->location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
               prop->location.id >= 0 && prop->location.id < emu_config.nvisible,
@@ -194,7 +197,16 @@ EMU_EXPORT CUresult CUDAAPI cuMemMap(CUdeviceptr addr, size_t size, size_t offse
     EMU_CHECK(m, CUDA_ERROR_OUT_OF_MEMORY);
 
     emu_lock_take();
+    if (!emu_is_reserved(addr, size)) {
+        emu_lock_give();
+        free(m);
+        return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
     device = p->backing->device;
+    if (is_foreign(p)) {
+        range.live = &p->head->live;
+        range.live_id = LIVE;
+    }
     range.device = device;
     /* The alias of the mapping may be in another device's window than the memory: addresses of any
      * device may map memory of any device. */
@@ -207,6 +219,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemMap(CUdeviceptr addr, size_t size, size_t offse
         m->physical = p;
         m->next = mappings;
         mappings = m;
+        if (is_foreign(p))
+            emu_ipc_mapped(1);
         res = CUDA_SUCCESS;
     }
     emu_lock_give();
@@ -231,6 +245,10 @@ EMU_EXPORT CUresult CUDAAPI cuMemUnmap(CUdeviceptr addr, size_t size)
     }
     if (m) {
         range = emu_range_find(addr);
+        if (is_foreign(m->physical)) {
+            emu_ipc_mapped(-1);
+            emu_stale_remember(addr, size);
+        }
         emu_alias_unmap(addr, size);
         emu_range_remove(range);
         physical_release(m->physical);
