@@ -174,6 +174,82 @@ static void test_kinds(void)
     free(pageable);
 }
 
+static unsigned long long id_of(CUdeviceptr addr)
+{
+    unsigned long long id = 0;
+
+    OK(APP(cuPointerGetAttribute) (&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, addr));
+    return id;
+}
+
+/* Two handles side by side in one reservation. */
+static void ranges_check(CUdeviceptr at, size_t sz, const CUmemGenericAllocationHandle * handle)
+{
+    for (int i = 0; i < 2; i++) {
+        CUdeviceptr piece = at + i * sz, base = 0;
+        CUmemGenericAllocationHandle retained = 0;
+        CUmemoryPool pool = NULL;
+        unsigned long long types = 0;
+        size_t found = 0;
+
+        OK(APP(cuMemGetAddressRange) (&base, &found, piece + sz - 1));
+        CHECK(base == piece && found == sz);
+        OK(APP(cuMemRetainAllocationHandle) (&retained, (void *) (piece + 5)));
+        CHECK(retained == handle[i]);
+        OK(APP(cuMemRelease) (retained));
+        OK(APP(cuPointerGetAttribute) (&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, piece));
+        CHECK(types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+        if (APP(cuPointerGetAttribute) (&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, piece) ==
+            CUDA_SUCCESS)
+            CHECK(pool == NULL);
+    }
+    CHECK(id_of(at) && id_of(at) != id_of(at + sz));
+}
+
+/* What the library relies on when it shares mapped ranges. */
+static void test_ranges(void)
+{
+    CUmemAllocationProp prop = {
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}
+    };
+    CUmemGenericAllocationHandle handle[2];
+    unsigned long long before;
+    double start;
+    size_t sz;
+    CUdeviceptr at;
+    CUresult res;
+    int fd = -1;
+
+    OK(APP(cuMemGetAllocationGranularity) (&sz, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    res = APP(cuMemCreate) (&handle[0], sz, &prop, 0);
+    printf("fact memory to be shared by a file descriptor: %d\n", res);
+    if (res != CUDA_SUCCESS)
+        return;
+    OK(APP(cuMemCreate) (&handle[1], sz, &prop, 0));
+    OK(APP(cuMemAddressReserve) (&at, 2 * sz, 0, 0, 0));
+    for (int i = 0; i < 2; i++)
+        OK(APP(cuMemMap) (at + i * sz, sz, 0, handle[i], 0));
+    ranges_check(at, sz, handle);
+
+    start = now_ns();
+    OK(APP(cuMemExportToShareableHandle) (&fd, handle[0],
+                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    printf("fact export to a file descriptor: %.1f us\n", (now_ns() - start) * 1e-3);
+    close(fd);
+
+    before = id_of(at);
+    OK(APP(cuMemUnmap) (at, sz));
+    OK(APP(cuMemMap) (at, sz, 0, handle[0], 0));
+    CHECK(id_of(at) > before);
+    for (int i = 0; i < 2; i++) {
+        OK(APP(cuMemUnmap) (at + i * sz, sz));
+        OK(APP(cuMemRelease) (handle[i]));
+    }
+    OK(APP(cuMemAddressFree) (at, 2 * sz));
+}
+
 static void test_contexts(void)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
@@ -324,6 +400,7 @@ int main(int argc, char *argv[])
     setvbuf(stdout, NULL, _IOLBF, 0);
     test_start();
     test_kinds();
+    test_ranges();
     test_contexts();
     test_capture();
     test_fork();

@@ -193,7 +193,8 @@ static const struct {
     [MEM__OTHER_CTX] = {"other-context", 1, 0},
     [MEM__MANAGED] = {"managed", 1, 0},
     [MEM__POOL] = {"pool", 1, 0},
-    [MEM__MAPPED] = {"mapped", 1, 0}
+    [MEM__MAPPED] = {"mapped", 1, 0},
+    [MEM__SHAREABLE] = {"shareable", 1, 0}
 };
 
 const char *mem_name(enum mem_kind kind)
@@ -234,7 +235,7 @@ static size_t round_up(size_t sz, size_t step)
     return (sz + step - 1) / step * step;
 }
 
-static CUmemAllocationProp mapped_prop(void)
+static CUmemAllocationProp mapped_prop(enum mem_kind kind)
 {
     CUmemAllocationProp prop;
 
@@ -242,12 +243,14 @@ static CUmemAllocationProp mapped_prop(void)
     prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     prop.location.id = 0;
+    if (kind == MEM__SHAREABLE)
+        prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     return prop;
 }
 
 static void mapped_alloc(struct mem *mem)
 {
-    CUmemAllocationProp prop = mapped_prop();
+    CUmemAllocationProp prop = mapped_prop(mem->kind);
     CUmemAccessDesc access = {
         .location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
     };
@@ -309,6 +312,7 @@ void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz)
             CU(StreamSynchronize(NULL));
             break;
         case MEM__MAPPED:
+        case MEM__SHAREABLE:
             mapped_alloc(mem);
             break;
         default:
@@ -358,6 +362,7 @@ void mem_free(struct mem *mem)
             FREED(StreamSynchronize(NULL));
             break;
         case MEM__MAPPED:
+        case MEM__SHAREABLE:
             FREED(MemUnmap(addr, mem->sz));
             FREED(MemRelease(mem->handle));
             FREED(MemAddressFree(addr, mem->sz));

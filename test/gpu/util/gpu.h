@@ -126,6 +126,7 @@ enum mem_kind {
     MEM__MANAGED,
     MEM__POOL,                  /* device 0, stream-ordered allocation */
     MEM__MAPPED,                /* device 0, mapped virtual range */
+    MEM__SHAREABLE,             /* likewise, created to be shared by a file descriptor */
     MEM__NKINDS
 };
 

@@ -54,7 +54,7 @@ void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free
  *   stage    (IN)   memory into which the sender could pack the message; NULL: none
  *   mem      (OUT)  where the offer is stored, aligned to 8: MPIR_GPUDT_OFFER_HEAD bytes and the
  *                   datatype's */
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem);
 
 /* Where the sender has put the description of the datatype, and its bytes; only of an offer that
@@ -120,5 +120,15 @@ char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz);
 int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
                           MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
                           MPIR_Gpudt_op ** op);
+
+/* The number of the process that made an offer, never 0. */
+uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer);
+
+/* Whether memory can be unmapped now. If not, kernels of the program would be waited for. */
+bool MPIR_Gpudt_may_unmap(void);
+
+/* Unmap what is mapped of a process whose offers are no longer used, while MPIR_Gpudt_may_unmap.
+ *   process  (IN)  from MPIR_Gpudt_offer_process; 0: nothing to do */
+void MPIR_Gpudt_process_drop(uint64_t process);
 
 #endif /* GPUDT_DIRECT_H_INCLUDED */

@@ -205,7 +205,7 @@ bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
     return false;
 }
 
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem)
 {
 }
@@ -257,4 +257,18 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     *op = NULL;
     *is_taken = false;
     return MPI_SUCCESS;
+}
+
+uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer)
+{
+    return 0;
+}
+
+bool MPIR_Gpudt_may_unmap(void)
+{
+    return true;
+}
+
+void MPIR_Gpudt_process_drop(uint64_t process)
+{
 }

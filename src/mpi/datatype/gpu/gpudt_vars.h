@@ -32,6 +32,7 @@
     F(direct_pulls, "Messages copied from memory of the sending process that this one mapped")  \
     F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
     F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \
+    F(direct_hidden, "Sends on a node of GPU memory that other processes cannot map, likewise") \
     F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \
     F(ipc_opens, "Allocations of other processes mapped")                                       \
     F(ipc_failures, "Allocations of other processes that could not be mapped")                  \

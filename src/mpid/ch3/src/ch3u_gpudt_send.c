@@ -188,8 +188,8 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
     }
 }
 
-/* The receiver has the whole message, and uses neither the buffer nor the stage any more. If the program has freed the buffer meanwhile, a mapping may
- * have kept its memory. */
+/* The receiver has the whole message, and uses neither the buffer nor the stage any more. If the
+ * program has freed the buffer meanwhile, a mapping may have kept its memory. */
 static void pulled(struct MPIDI_Gpudt_msg *msg)
 {
     int mpi_errno = MPIR_Gpudt_buffer_check(msg->buffer);

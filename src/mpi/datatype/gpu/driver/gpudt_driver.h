@@ -76,7 +76,16 @@
     F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
     F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
     F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \
-    F(IpcCloseMemHandle, 4010, "cuIpcCloseMemHandle")
+    F(IpcCloseMemHandle, 4010, "cuIpcCloseMemHandle")                               \
+    F(MemRetainAllocationHandle, 11000, "cuMemRetainAllocationHandle")              \
+    F(MemExportToShareableHandle, 10020, "cuMemExportToShareableHandle")            \
+    F(MemImportFromShareableHandle, 10020, "cuMemImportFromShareableHandle")        \
+    F(MemAddressReserve, 10020, "cuMemAddressReserve")                              \
+    F(MemAddressFree, 10020, "cuMemAddressFree")                                    \
+    F(MemMap, 10020, "cuMemMap")                                                    \
+    F(MemUnmap, 10020, "cuMemUnmap")                                                \
+    F(MemRelease, 10020, "cuMemRelease")                                            \
+    F(MemSetAccess, 10020, "cuMemSetAccess")
 
 /* Members are called cuMemAlloc and so on. Macros of cuda.h turn some of these names into versioned
  * ones. They do so here and at every use, so that the source has the plain names. */

@@ -99,6 +99,34 @@ void MPII_Gpudt_engines_check(void)
     MPL_initlock_unlock(&engine_lock);
 }
 
+/* A query of the default stream would invalidate the capture of a stream on which it depends. */
+static bool is_idle(const MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUstreamCaptureStatus status;
+    MPII_Gpudt_ctx_t entered;
+    bool idle;
+
+    if (MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
+        return false;
+    idle = drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_SUCCESS &&
+        drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+    MPII_Gpudt_ctx_leave(drv, &entered);
+    return idle;
+}
+
+bool MPII_Gpudt_engines_are_idle(void)
+{
+    bool are_idle = true;
+
+    MPL_initlock_lock(&engine_lock);
+    engines_sort();
+    for (MPII_Gpudt_engine_t * engine = engines; engine && are_idle; engine = engine->next)
+        are_idle = is_idle(engine);
+    MPL_initlock_unlock(&engine_lock);
+    return are_idle;
+}
+
 /* The live engine of an existing context, or NULL. An engine's context may have been destroyed and
  * its address reused. */
 static MPII_Gpudt_engine_t *engine_find(CUcontext ctx)

@@ -16,6 +16,10 @@ extern MPL_atomic_int_t MPII_Gpudt_epoch;
 /* Look for engines whose contexts were destroyed. */
 void MPII_Gpudt_engines_check(void);
 
+/* Whether the default streams of all contexts are idle, so that memory can be unmapped without
+ * waiting for kernels of the program. */
+bool MPII_Gpudt_engines_are_idle(void);
+
 /* Enter the context that owns some memory, and find or make its engine.
  *   device, ctx      (IN)   from MPIR_Gpudt_query_ptr
  *   engine, entered  (OUT)  engine lives until MPI_Finalize; entered is for MPII_Gpudt_ctx_leave.

@@ -3,24 +3,34 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Exports allocations by CUDA IPC. What the driver said about an allocation is kept under the
- * number that the driver gave it, which it never reuses. Must not know messages. */
+/* Exports allocations by CUDA IPC, and mapped virtual ranges by file descriptors. What the driver
+ * said about an allocation is kept under the number that the driver gave it, which it never reuses.
+ * Must not know messages.
+ *
+ * A descriptor keeps the memory of a range that the program has freed. The driver tells nobody when
+ * it is freed. Therefore the kept descriptors are checked, all of them when a range is seen for the
+ * first time, which may be in the place of another one, and otherwise one of them at a time. */
 
 #include "mpiimpl.h"
 #include "gpudt_export.h"
+#include "gpudt_vars.h"
 
+#include <stdio.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #define NKEPT 256               /* a power of 2 */
+#define LOOK_EVERY 16           /* uses of ranges between two checks of a descriptor */
 
 static struct kept {
     unsigned long long id;      /* 0: unused */
     bool is_exportable;
     struct MPII_Gpudt_export export;
+    struct MPII_Gpudt_descriptor *descriptor;   /* of a range */
 } kept[NKEPT];
 static uint64_t process;
+static bool has_finalizer = false;
 
 static uint64_t process_number(void)
 {
@@ -31,41 +41,123 @@ static uint64_t process_number(void)
     return number;
 }
 
+static void kept_drop(struct kept *k)
+{
+    MPII_Gpudt_descriptor_release(k->descriptor);
+    k->descriptor = NULL;
+    k->is_exportable = false;
+    k->id = 0;
+}
+
+/* For MPIR_Add_finalize: after the messages that refer to descriptors are freed. */
+static int exports_end(void *unused ATTRIBUTE((unused)))
+{
+    for (int i = 0; i < NKEPT; i++) {
+        if (kept[i].descriptor)
+            kept_drop(&kept[i]);
+    }
+    MPII_Gpudt_descriptors_end();
+    has_finalizer = false;
+    return 0;
+}
+
+/* Close the descriptor of a range that was freed. */
+static void range_check(const MPII_Gpudt_driver_t * drv, struct kept *k)
+{
+    unsigned long long now = 0;
+
+    if (k->descriptor && (drv->cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                     k->export.base) != CUDA_SUCCESS ||
+                          now != k->id))
+        kept_drop(k);
+}
+
+/* ---- exporting ---- */
+
+/* Share memory of cuMemAlloc. Returns NULL, or why that is not possible. */
+static const char *memory_export(const MPII_Gpudt_driver_t * drv, struct kept *k)
+{
+    const char *why = "the driver has no interprocess handles";
+    CUresult res;
+
+    if (!drv->cuIpcGetMemHandle || !drv->cuIpcOpenMemHandle || !drv->cuIpcCloseMemHandle)
+        return why;
+    res = drv->cuIpcGetMemHandle(&k->export.handle, k->export.base);
+    if (res == CUDA_SUCCESS)
+        return NULL;
+    drv->cuGetErrorName(res, &why);
+    return why;
+}
+
+/* Share a mapped virtual range, likewise. */
+static const char *range_export(const MPII_Gpudt_driver_t * drv, struct kept *k)
+{
+    const char *why = NULL;
+    bool is_final;
+
+    for (int i = 0; i < NKEPT; i++)
+        range_check(drv, &kept[i]);
+    if (!has_finalizer)
+        MPIR_Add_finalize(exports_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
+    has_finalizer = true;
+    k->descriptor = MPII_Gpudt_descriptor_open(drv, k->export.base, k->export.sz, process,
+                                               &k->export.descriptor, &why, &is_final);
+    if (k->descriptor)
+        return NULL;
+    if (!is_final)
+        k->id = 0;
+    return why;
+}
+
 /* Ask the driver. */
 static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const void *addr,
-                      unsigned long long id)
+                      unsigned long long id, bool is_private)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
+    const char *why = "its bounds are not known";
     MPII_Gpudt_ctx_t entered;
     CUdeviceptr base = 0;
     size_t sz = 0;
 
     if (process == 0)
         process = process_number();
-    k->id = 0;
-    k->is_exportable = false;
-    if (!drv->cuMemGetAddressRange || !drv->cuIpcGetMemHandle || !drv->cuIpcOpenMemHandle ||
-        !drv->cuIpcCloseMemHandle ||
+    kept_drop(k);
+    if (!drv->cuMemGetAddressRange ||
         MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
         return;
     k->id = id;
+    memset(&k->export, 0, sizeof(k->export));
     k->export.process = process;
     k->export.gpu = (uint64_t) engine->device;
     k->export.id = id;
-    k->is_exportable =
-        drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) == CUDA_SUCCESS &&
-        drv->cuIpcGetMemHandle(&k->export.handle, base) == CUDA_SUCCESS;
-    k->export.base = base;
-    k->export.sz = sz;
+    k->export.is_range = is_private;
+    if (drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) == CUDA_SUCCESS) {
+        k->export.base = base;
+        k->export.sz = sz;
+        why = is_private ? range_export(drv, k) : memory_export(drv, k);
+    }
+    k->is_exportable = why == NULL;
     MPII_Gpudt_ctx_leave(drv, &entered);
+    if (why && MPIR_CVAR_GPUDT_TRACE)
+        fprintf(stderr, "[%d] gpudt: other processes cannot map allocation %llu of %zu bytes of "
+                "GPU %d: %s\n", (int) getpid(), id, sz, engine->device, why);
 }
 
 const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t * engine,
-                                                      const void *addr, unsigned long long id)
+                                                      const void *addr, unsigned long long id,
+                                                      bool is_private)
 {
+    static unsigned nuses;
     struct kept *k = &kept[id & (NKEPT - 1)];
 
+    if (is_private && ++nuses % LOOK_EVERY == 0)
+        range_check(engine->drv, &kept[nuses / LOOK_EVERY % NKEPT]);
     if (unlikely(k->id != id))
-        kept_fill(k, engine, addr, id);
+        kept_fill(k, engine, addr, id, is_private);
     return k->is_exportable ? &k->export : NULL;
+}
+
+struct MPII_Gpudt_descriptor *MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export)
+{
+    return MPII_Gpudt_descriptor_add_ref(kept[export->id & (NKEPT - 1)].descriptor);
 }

@@ -8,7 +8,7 @@
 #ifndef GPUDT_EXPORT_H_INCLUDED
 #define GPUDT_EXPORT_H_INCLUDED
 
-#include "gpudt_engine.h"
+#include "gpudt_descriptor.h"
 
 /* How another process maps an allocation. */
 struct MPII_Gpudt_export {
@@ -16,16 +16,29 @@ struct MPII_Gpudt_export {
     uint64_t gpu;               /* index of its GPU in that process */
     uint64_t id;                /* of the allocation in that process, never reused */
     uint64_t base, sz;          /* its address there and its bytes */
-    CUipcMemHandle handle;
+    bool is_range;              /* a mapped virtual range; else memory of cuMemAlloc */
+    union {
+        CUipcMemHandle handle;
+        struct MPII_Gpudt_descriptor_name descriptor;
+    };
 };
 
-/* Export an allocation. Costs no driver call if it was exported before.
- *   engine  (IN)   of the memory
- *   addr    (IN)   an address in it
- *   id      (IN)   number of the allocation that has addr now; not 0
- * Returns NULL if other processes cannot map it: memory of pools, mapped virtual ranges, managed
- * memory, memory of other processes. Valid until the next call. Callers are serialized. */
+/* Export an allocation. Costs no driver call if it was exported before. Where several handles of
+ * memory are mapped side by side, each one is an allocation.
+ *   engine      (IN)   of the memory
+ *   addr        (IN)   an address in it
+ *   id          (IN)   number of the allocation that has addr now; not 0
+ *   is_private  (IN)   MPIR_Gpudt_ptr_is_private
+ * Returns NULL if other processes cannot map it: memory of pools, mapped virtual ranges that were
+ * not created to be shared by file descriptors, managed memory, memory of other processes. Valid
+ * until the next call. Callers are serialized. */
 const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t * engine,
-                                                      const void *addr, unsigned long long id);
+                                                      const void *addr, unsigned long long id,
+                                                      bool is_private);
+
+/* Get a reference to the descriptor that an export names, which other processes can take as long as
+ * there is a reference. NULL: it names none.
+ *   export  (IN)  from the last call of MPII_Gpudt_export_get */
+struct MPII_Gpudt_descriptor *MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export);
 
 #endif /* GPUDT_EXPORT_H_INCLUDED */

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Maps allocations of other processes by CUDA IPC, and keeps them mapped. Must not know messages.
+/* Maps allocations of other processes by CUDA IPC or, if they are mapped virtual ranges, by file
+ * descriptors, and keeps them mapped. Must not know messages.
  *
  * An allocation is identified by its process and by the number that the driver gave it there,
  * which is never reused. So memory that was freed and allocated again at the same address is never
@@ -19,6 +20,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_import.h"
+#include "gpudt_remote.h"
 #include "gpudt_vars.h"
 
 #include <inttypes.h>
@@ -78,31 +80,23 @@ cvars:
  * that was freed. */
 #define MAX_FAILURES 3
 
-/* A GPU of another process, as seen by an engine. */
-struct gpu {
-    struct gpu *next;
-    const MPII_Gpudt_engine_t *engine;
-    uint64_t process, gpu;
-    bool was_opened;
-    int nfailures;              /* before the first success */
-};
-
 struct MPII_Gpudt_mapping {
     struct MPII_Gpudt_mapping *next, *prev;
     MPII_Gpudt_engine_t *engine;
-    struct gpu *gpu;
+    struct MPII_Gpudt_remote *remote;
     struct MPII_Gpudt_export export;
     CUdeviceptr mem;            /* 0: not mapped */
+    unsigned long long own_id;  /* of a mapped range, in this process */
     bool is_refused;            /* could not be mapped: final */
     int nrefs;
     double saved_us;            /* that being mapped would have saved so far */
 };
 
-static struct gpu *gpus;
 static struct MPII_Gpudt_mapping *mappings;     /* the one used last first */
 static int nmappings;           /* all of them */
 static int nopen;               /* mapped ones, and their bytes */
 static uint64_t open_sz;
+static bool has_finalizer = false;
 
 static void trace(const char *what, const struct MPII_Gpudt_mapping *m, const char *why)
 {
@@ -115,19 +109,24 @@ static void trace(const char *what, const struct MPII_Gpudt_mapping *m, const ch
 
 /* ---- removing ---- */
 
-/* Unmap memory. The mapping of a context that was destroyed does not exist any more. */
+/* Unmap memory. The mapping of cuMemAlloc's memory in a context that was destroyed does not exist any
+ * more. */
 static void mapping_close(struct MPII_Gpudt_mapping *m)
 {
     const MPII_Gpudt_engine_t *engine = m->engine;
     MPII_Gpudt_ctx_t entered;
+    bool is_entered;
 
     if (m->mem == 0)
         return;
-    if (MPII_Gpudt_engine_is_alive(engine) &&
-        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
+    is_entered = MPII_Gpudt_engine_is_alive(engine) &&
+        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS;
+    if (m->export.is_range)
+        MPII_Gpudt_descriptor_unmap(engine->drv, m->mem, m->export.sz, m->own_id);
+    else if (is_entered)
         engine->drv->cuIpcCloseMemHandle(m->mem);
+    if (is_entered)
         MPII_Gpudt_ctx_leave(engine->drv, &entered);
-    }
     trace("unmapped", m, "");
     m->mem = 0;
     nopen--;
@@ -215,42 +214,34 @@ static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
     return true;
 }
 
+void MPII_Gpudt_import_drop(uint64_t process)
+{
+    struct MPII_Gpudt_mapping *m, *next;
+    bool are_used = false;
+
+    DL_FOREACH_SAFE(mappings, m, next) {
+        if (m->export.process != process)
+            continue;
+        if (m->nrefs == 0)
+            mapping_remove(m);
+        else
+            are_used = true;
+    }
+    if (!are_used)
+        MPII_Gpudt_remotes_drop(process);
+}
+
 /* For MPIR_Add_finalize: before the engines are freed. */
 static int imports_end(void *unused ATTRIBUTE((unused)))
 {
     while (mappings)
         mapping_remove(mappings);
-    while (gpus) {
-        struct gpu *gpu = gpus;
-        gpus = gpu->next;
-        MPL_free(gpu);
-    }
+    MPII_Gpudt_remotes_drop(0);
+    has_finalizer = false;
     return 0;
 }
 
 /* ---- finding ---- */
-
-static struct gpu *gpu_find(const MPII_Gpudt_engine_t * engine,
-                            const struct MPII_Gpudt_export *export)
-{
-    struct gpu *gpu;
-
-    for (gpu = gpus; gpu; gpu = gpu->next) {
-        if (gpu->engine == engine && gpu->process == export->process && gpu->gpu == export->gpu)
-            return gpu;
-    }
-    gpu = MPL_calloc(1, sizeof(*gpu), MPL_MEM_BUFFER);
-    if (gpu == NULL)
-        return NULL;
-    if (gpus == NULL)
-        MPIR_Add_finalize(imports_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
-    gpu->engine = engine;
-    gpu->process = export->process;
-    gpu->gpu = export->gpu;
-    gpu->next = gpus;
-    gpus = gpu;
-    return gpu;
-}
 
 /* Forget the allocation that was not used for longest, if there are too many. */
 static void count_limit(void)
@@ -287,14 +278,24 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
         return NULL;
     m->engine = engine;
     m->export = *export;
-    m->gpu = gpu_find(engine, export);
-    if (m->gpu == NULL) {
+    m->remote = MPII_Gpudt_remote_find(engine, export);
+    if (m->remote == NULL) {
         MPL_free(m);
         return NULL;
     }
+    if (!has_finalizer)
+        MPIR_Add_finalize(imports_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
+    has_finalizer = true;
     DL_PREPEND(mappings, m);
     nmappings++;
     return m;
+}
+
+/* Whether the driver has the functions that map an allocation. */
+static bool has_functions(const MPII_Gpudt_driver_t * drv, const struct MPII_Gpudt_export *export)
+{
+    return export->is_range ? MPII_Gpudt_descriptor_exists(drv) :
+        drv->cuIpcOpenMemHandle && drv->cuIpcCloseMemHandle;
 }
 
 struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
@@ -305,14 +306,14 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
     struct MPII_Gpudt_mapping *m;
 
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_never || copy.process == 0 ||
-        copy.id == 0 || engine->drv->cuIpcOpenMemHandle == NULL)
+        copy.id == 0 || !has_functions(engine->drv, &copy))
         return NULL;
     m = mapping_find(engine, &copy);
-    if (m == NULL || m->is_refused || (m->mem == 0 && m->gpu->nfailures == MAX_FAILURES))
+    if (m == NULL || m->is_refused || (m->mem == 0 && m->remote->nfailures == MAX_FAILURES))
         return NULL;
     if (m->mem == 0 && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto) {
         m->saved_us += saved_us;
-        if (m->saved_us < (m->gpu->was_opened ? OPEN_US : FIRST_OPEN_US))
+        if (m->saved_us < (m->remote->was_opened ? OPEN_US : FIRST_OPEN_US))
             return NULL;
     }
     return m;
@@ -334,6 +335,26 @@ static CUresult handle_open(struct MPII_Gpudt_mapping *m)
     return res;
 }
 
+/* Map an allocation that is not mapped.
+ *   why  (OUT)  the reason, on failure */
+static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
+{
+    const struct MPII_Gpudt_export *export = &m->export;
+    CUresult res;
+
+    *why = NULL;
+    res = export->is_range ?
+        MPII_Gpudt_descriptor_map(m->engine, &export->descriptor, export->process, export->sz,
+                                  &m->mem, &m->own_id, why) : handle_open(m);
+    if (res != CUDA_SUCCESS)
+        m->mem = 0;
+    if (res != CUDA_SUCCESS && *why == NULL) {
+        *why = "";
+        m->engine->drv->cuGetErrorName(res, why);
+    }
+    return res;
+}
+
 /* Whether to try again later to map memory. */
 static bool may_change(CUresult res)
 {
@@ -342,7 +363,7 @@ static bool may_change(CUresult res)
 
 CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
 {
-    const MPII_Gpudt_driver_t *drv = m->engine->drv;
+    const char *why;
     CUresult res;
 
     if (likely(m->mem)) {
@@ -354,20 +375,17 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
         m->saved_us = 0;
         return 0;
     }
-    res = handle_open(m);
+    res = memory_open(m, &why);
     if (res != CUDA_SUCCESS) {
-        const char *name = "";
-        drv->cuGetErrorName(res, &name);
-        m->mem = 0;
         m->saved_us = 0;
         m->is_refused = !may_change(res);
-        if (m->is_refused && !m->gpu->was_opened)
-            m->gpu->nfailures++;
+        if (m->is_refused && !m->remote->was_opened)
+            m->remote->nfailures++;
         MPII_GPUDT_COUNT(ipc_failures, 1);
-        trace("cannot map", m, name);
+        trace("cannot map", m, why);
         return 0;
     }
-    m->gpu->was_opened = true;
+    m->remote->was_opened = true;
     m->nrefs++;
     nopen++;
     open_sz += m->export.sz;

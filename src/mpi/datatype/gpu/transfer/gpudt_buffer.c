@@ -119,6 +119,8 @@ void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
 {
     if (buffer && buffer->side.type)
         MPII_Gpudt_type_release(buffer->side.type);
+    if (buffer)
+        MPII_Gpudt_descriptor_release(buffer->descriptor);
     MPL_free(buffer);
 }
 

@@ -10,12 +10,14 @@
 
 #include "gpudt.h"
 #include "gpudt_side.h"
+#include "engine/gpudt_descriptor.h"
 
 struct MPIR_Gpudt_buffer {
     struct MPII_Gpudt_side side;        /* the whole buffer, from position 0; its engine is set */
     int64_t size;               /* packed bytes */
     const void *gpu_addr;
     unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
+    struct MPII_Gpudt_descriptor *descriptor;   /* in an offer of the buffer; NULL: none */
 };
 
 /* The side of bytes [first, first + n), with a reference to the type. */

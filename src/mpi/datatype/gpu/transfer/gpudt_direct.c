@@ -13,6 +13,7 @@
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
+#include "engine/gpudt_contexts.h"
 #include "type/gpudt_wire.h"
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
@@ -60,9 +61,10 @@ static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffe
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_export *export;
 
-    if (buffer->id == 0 || side->ptr.ctx == NULL || !MPIR_Gpudt_is_direct(buffer))
+    if (buffer->id == 0 || !MPIR_Gpudt_is_direct(buffer))
         return NULL;
-    export = MPII_Gpudt_export_get(side->engine, buffer->gpu_addr, buffer->id);
+    export = MPII_Gpudt_export_get(side->engine, buffer->gpu_addr, buffer->id,
+                                   MPIR_Gpudt_ptr_is_private(&side->ptr));
     if (export == NULL || (uintptr_t) side->low < export->base ||
         (uintptr_t) side->high > export->base + export->sz)
         return NULL;
@@ -71,10 +73,14 @@ static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffe
 
 bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
 {
-    return export_of(buffer) != NULL;
+    const bool may_offer = export_of(buffer) != NULL;
+
+    if (!may_offer && MPIR_Gpudt_is_direct(buffer))
+        MPII_GPUDT_COUNT(direct_hidden, 1);
+    return may_offer;
 }
 
-void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
+void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
@@ -91,6 +97,8 @@ void MPIR_Gpudt_offer_make(const MPIR_Gpudt_buffer * buffer, int type_at,
     if (export == NULL)
         return;
     offer->export = *export;
+    if (buffer->descriptor == NULL)
+        buffer->descriptor = MPII_Gpudt_export_hold(export);
     offer->addr = (int64_t) ((uintptr_t) side->addr - export->base);
     offer->low = (int64_t) ((uintptr_t) side->low - export->base);
     offer->high = (int64_t) ((uintptr_t) side->high - export->base);
@@ -180,7 +188,8 @@ static int type_read(const struct MPIR_Gpudt_offer *offer, const void *type,
     if (!has_finalizer)
         MPIR_Add_finalize(types_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
     has_finalizer = true;
-    return MPII_Gpudt_wire_read(offer->export.process, offer->type_at == MPIR_GPUDT_TYPE__INLINE ? offer->type : type,
+    return MPII_Gpudt_wire_read(offer->export.process,
+                                offer->type_at == MPIR_GPUDT_TYPE__INLINE ? offer->type : type,
                                 (size_t) offer->type_sz, state);
 }
 
@@ -266,4 +275,20 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     if (local.mapping && mem)
         MPII_Gpudt_op_release(&local);
     goto fn_exit;
+}
+
+uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer)
+{
+    return offer->export.process;
+}
+
+bool MPIR_Gpudt_may_unmap(void)
+{
+    return MPII_Gpudt_engines_are_idle();
+}
+
+void MPIR_Gpudt_process_drop(uint64_t process)
+{
+    if (process)
+        MPII_Gpudt_import_drop(process);
 }

@@ -1,0 +1,305 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Shares mapped virtual ranges by file descriptors, which other processes take by pidfd_getfd
+ * (Linux 5.6). The system permits that to whom it permits to debug the process. Must not know
+ * messages, nor which memory is in use.
+ *
+ * A process id may mean another process by now, or in another container. Therefore each process
+ * that shares memory has a file with its random number, and a descriptor is taken only from a
+ * process whose file has the expected number. */
+
+#include "mpiimpl.h"
+#include "gpudt_descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FD_TYPE CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+/* Descriptors open at a time, at most; programs often may have 1,024. */
+#define MAX_OPEN 320
+
+struct MPII_Gpudt_descriptor {
+    int fd;
+    int nrefs;
+};
+
+static int nopen;
+static int proof = -1;
+
+bool MPII_Gpudt_descriptor_exists(const MPII_Gpudt_driver_t * drv)
+{
+    return drv->cuMemRetainAllocationHandle && drv->cuMemExportToShareableHandle &&
+        drv->cuMemImportFromShareableHandle && drv->cuMemAddressReserve &&
+        drv->cuMemAddressFree && drv->cuMemMap && drv->cuMemUnmap && drv->cuMemRelease &&
+        drv->cuMemSetAccess;
+}
+
+/* ---- the process that has the memory ---- */
+
+static bool proof_make(uint64_t process)
+{
+    if (proof >= 0)
+        return true;
+    proof = memfd_create("mpich-gpudt-process", MFD_CLOEXEC);
+    if (proof >= 0 && pwrite(proof, &process, sizeof(process), 0) != sizeof(process)) {
+        close(proof);
+        proof = -1;
+    }
+    return proof >= 0;
+}
+
+/* Whether memory was created to be shared this way. Drivers may report so for pools, too. */
+static bool is_shareable(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr)
+{
+    unsigned long long types = 0;
+    CUmemoryPool pool = NULL;
+
+    if (drv->cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, addr) !=
+        CUDA_SUCCESS || !(types & FD_TYPE))
+        return false;
+    return drv->cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) !=
+        CUDA_SUCCESS || pool == NULL;
+}
+
+/* Get the handle of a range, if that is one handle. */
+static bool handle_get(const MPII_Gpudt_driver_t * drv, CUdeviceptr base, size_t sz,
+                       CUmemGenericAllocationHandle * handle)
+{
+    CUmemGenericAllocationHandle last;
+
+    if (drv->cuMemRetainAllocationHandle(handle, (void *) base) != CUDA_SUCCESS)
+        return false;
+    if (drv->cuMemRetainAllocationHandle(&last, (void *) (base + sz - 1)) == CUDA_SUCCESS) {
+        drv->cuMemRelease(last);
+        if (last == *handle)
+            return true;
+    }
+    drv->cuMemRelease(*handle);
+    return false;
+}
+
+/* Open a descriptor of a handle. Returns NULL on failure; why and is_final as in
+ * MPII_Gpudt_descriptor_open. */
+static struct MPII_Gpudt_descriptor *handle_export(const MPII_Gpudt_driver_t * drv,
+                                                   CUmemGenericAllocationHandle handle,
+                                                   const char **why, bool * is_final)
+{
+    struct MPII_Gpudt_descriptor *d;
+    CUresult res;
+    int fd = -1;
+
+    *is_final = false;
+    *why = "too many files are open";
+    if (nopen == MAX_OPEN)
+        return NULL;
+    d = MPL_malloc(sizeof(*d), MPL_MEM_BUFFER);
+    if (d == NULL)
+        return NULL;
+    res = drv->cuMemExportToShareableHandle(&fd, handle, FD_TYPE, 0);
+    if (res != CUDA_SUCCESS) {
+        *is_final = true;
+        drv->cuGetErrorName(res, why);
+        MPL_free(d);
+        return NULL;
+    }
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    d->fd = fd;
+    d->nrefs = 1;
+    nopen++;
+    return d;
+}
+
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver_t * drv,
+                                                         CUdeviceptr base, size_t sz,
+                                                         uint64_t process,
+                                                         struct MPII_Gpudt_descriptor_name *name,
+                                                         const char **why, bool * is_final)
+{
+    CUmemGenericAllocationHandle handle;
+    struct MPII_Gpudt_descriptor *d;
+
+    *is_final = true;
+    *why = "it was not created to be shared by a file descriptor";
+    if (!MPII_Gpudt_descriptor_exists(drv) || !is_shareable(drv, base) ||
+        !handle_get(drv, base, sz, &handle))
+        return NULL;
+    *why = "the process cannot make a file in memory";
+    if (!proof_make(process)) {
+        drv->cuMemRelease(handle);
+        return NULL;
+    }
+    d = handle_export(drv, handle, why, is_final);
+    drv->cuMemRelease(handle);
+    if (d == NULL)
+        return NULL;
+    name->pid = (int) getpid();
+    name->proof = proof;
+    name->memory = d->fd;
+    return d;
+}
+
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_add_ref(struct MPII_Gpudt_descriptor *d)
+{
+    if (d)
+        d->nrefs++;
+    return d;
+}
+
+void MPII_Gpudt_descriptor_release(struct MPII_Gpudt_descriptor *d)
+{
+    if (d == NULL || --d->nrefs > 0)
+        return;
+    close(d->fd);
+    nopen--;
+    MPL_free(d);
+}
+
+void MPII_Gpudt_descriptors_end(void)
+{
+    if (proof >= 0)
+        close(proof);
+    proof = -1;
+}
+
+/* ---- other processes ---- */
+
+#if defined(SYS_pidfd_open) && defined(SYS_pidfd_getfd)
+
+/* Whether a process is the one of that number. If not, its file may be anything, and to read some
+ * files has side effects. */
+static bool is_proved(int pidfd, int file, uint64_t process)
+{
+    int fd = (int) syscall(SYS_pidfd_getfd, pidfd, file, 0);
+    struct stat st;
+    uint64_t number = 0;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+        pread(fd, &number, sizeof(number), 0) != sizeof(number))
+        number = 0;
+    close(fd);
+    if (number != process)
+        errno = ESRCH;
+    return number == process;
+}
+
+/* Returns -1, and errno, on failure. */
+static int descriptor_take(const struct MPII_Gpudt_descriptor_name *name, uint64_t process)
+{
+    int pidfd = (int) syscall(SYS_pidfd_open, name->pid, 0), fd = -1, err;
+
+    if (pidfd < 0)
+        return -1;
+    if (is_proved(pidfd, name->proof, process))
+        fd = (int) syscall(SYS_pidfd_getfd, pidfd, name->memory, 0);
+    err = errno;
+    close(pidfd);
+    errno = err;
+    return fd;
+}
+
+#else
+
+static int descriptor_take(const struct MPII_Gpudt_descriptor_name *name ATTRIBUTE((unused)),
+                           uint64_t process ATTRIBUTE((unused)))
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+#endif
+
+/* The driver's error that corresponds to one of the system. */
+static CUresult system_error(int err)
+{
+    switch (err) {
+        case EMFILE:
+        case ENFILE:
+        case ENOMEM:
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        case EPERM:
+        case EACCES:
+            return CUDA_ERROR_NOT_PERMITTED;
+        case ENOSYS:
+            return CUDA_ERROR_NOT_SUPPORTED;
+        default:
+            return CUDA_ERROR_MAP_FAILED;
+    }
+}
+
+/* Map memory at a new address, with access for the engine's GPU. */
+static CUresult range_map(const MPII_Gpudt_engine_t * engine, CUmemGenericAllocationHandle handle,
+                          size_t sz, CUdeviceptr * mem, unsigned long long *id)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const CUmemAccessDesc access = {
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,.id = engine->device},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
+    CUresult res;
+
+    res = drv->cuMemAddressReserve(mem, sz, 0, 0, 0);
+    if (res != CUDA_SUCCESS)
+        return res;
+    res = drv->cuMemMap(*mem, sz, 0, handle, 0);
+    if (res != CUDA_SUCCESS)
+        goto fn_free;
+    res = drv->cuMemSetAccess(*mem, sz, &access, 1);
+    if (res == CUDA_SUCCESS)
+        res = drv->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, *mem);
+    if (res == CUDA_SUCCESS)
+        return res;
+    drv->cuMemUnmap(*mem, sz);
+
+  fn_free:
+    drv->cuMemAddressFree(*mem, sz);
+    *mem = 0;
+    return res;
+}
+
+CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
+                                   const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
+                                   size_t sz, CUdeviceptr * mem, unsigned long long *id,
+                                   const char **why)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUmemGenericAllocationHandle handle;
+    int fd = descriptor_take(name, process);
+    CUresult res;
+
+    if (fd < 0) {
+        *why = strerror(errno);
+        return system_error(errno);
+    }
+    res = drv->cuMemImportFromShareableHandle(&handle, (void *) (uintptr_t) fd, FD_TYPE);
+    close(fd);
+    if (res != CUDA_SUCCESS)
+        return res;
+    res = range_map(engine, handle, sz, mem, id);
+    /* The mapping keeps the memory */
+    drv->cuMemRelease(handle);
+    return res;
+}
+
+/* Mappings belong to no context. One that did not outlive a reset of its device is not unmapped,
+ * since its addresses may be in use again. */
+void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv, CUdeviceptr mem, size_t sz,
+                                 unsigned long long id)
+{
+    unsigned long long now = 0;
+
+    if (drv->cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID, mem) != CUDA_SUCCESS ||
+        now != id)
+        return;
+    drv->cuMemUnmap(mem, sz);
+    drv->cuMemAddressFree(mem, sz);
+}

@@ -1,0 +1,63 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Mapped virtual ranges of GPU memory (cuMemMap) that other processes map by a file descriptor.
+ * Callers are serialized by the lock of the progress engine. */
+
+#ifndef GPUDT_DESCRIPTOR_H_INCLUDED
+#define GPUDT_DESCRIPTOR_H_INCLUDED
+
+#include "gpudt_engine.h"
+
+/* Where other processes find the memory of a range: numbers of descriptors in the process that has
+ * it. */
+struct MPII_Gpudt_descriptor_name {
+    int pid;
+    int proof;                  /* a file that contains the number of the process */
+    int memory;
+};
+
+/* An open descriptor of memory of this process, with references. */
+struct MPII_Gpudt_descriptor;
+
+/* Whether the driver has what it takes. */
+bool MPII_Gpudt_descriptor_exists(const MPII_Gpudt_driver_t * drv);
+
+/* Open a descriptor of a range. The memory is not released as long as it is open.
+ *   base, sz  (IN)   the range that the driver gives for an address: one handle of memory
+ *   process   (IN)   random number of this process
+ *   name      (OUT)  for other processes
+ *   why       (OUT)  the reason, on failure
+ *   is_final  (OUT)  on failure: whether it will always fail for this memory
+ * Returns it with one reference; NULL on failure. */
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver_t * drv,
+                                                         CUdeviceptr base, size_t sz,
+                                                         uint64_t process,
+                                                         struct MPII_Gpudt_descriptor_name *name,
+                                                         const char **why, bool * is_final);
+
+/* Add or release a reference; NULL does nothing. */
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_add_ref(struct MPII_Gpudt_descriptor *d);
+void MPII_Gpudt_descriptor_release(struct MPII_Gpudt_descriptor *d);
+
+/* To be called before the library ends, when all descriptors are released. */
+void MPII_Gpudt_descriptors_end(void);
+
+/* Map memory of another process for the GPU of an engine.
+ *   name, process  (IN)   as made there
+ *   sz             (IN)   bytes of the range
+ *   mem            (OUT)  its address here
+ *   id             (OUT)  number of this mapping, for MPII_Gpudt_descriptor_unmap
+ *   why            (OUT)  the reason, if a system call failed; else unchanged */
+CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
+                                   const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
+                                   size_t sz, CUdeviceptr * mem, unsigned long long *id,
+                                   const char **why);
+
+/* Undo it, unless the mapping is gone. */
+void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv, CUdeviceptr mem, size_t sz,
+                                 unsigned long long id);
+
+#endif /* GPUDT_DESCRIPTOR_H_INCLUDED */
