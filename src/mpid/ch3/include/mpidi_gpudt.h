@@ -166,4 +166,7 @@ void MPIDI_Gpudt_request_destroyed(MPIR_Request * req);
 /* A connection has failed: complete its messages with an error. */
 void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc);
 
+/* A connection has ended, by a failure or not. */
+void MPIDI_Gpudt_vc_ended(const MPIDI_VC_t * vc);
+
 #endif /* MPIDI_GPUDT_H_INCLUDED */

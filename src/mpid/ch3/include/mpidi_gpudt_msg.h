@@ -217,8 +217,23 @@ static inline char *MPIDI_Gpudt_stage_place(const struct MPIDI_Gpudt_msg *msg, i
     return MPIR_Gpudt_stage_mem(msg->stage, &sz) + credit * msg->chunk_sz;
 }
 
-/* Whether the peer of a connection is on this node and may share memory. */
+/* Whether messages of a connection exist that are not complete. */
+bool MPIDI_Gpudt_msgs_exist(const MPIDI_VC_t * vc);
+
+/* ---- processes that share memory (ch3u_gpudt_peer.c) ---- */
+
+/* Whether the peer of a connection may share memory, being on this node. A process of another group
+ * may turn out not to be. */
 bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc);
+
+/* Whether the peer of a connection shares its pool, of which a packet had the name. To be called
+ * before the pool is used. */
+bool MPIDI_Gpudt_peer_meet(const MPIDI_VC_t * vc, const MPIDU_gpudt_pool_name_t * name);
+
+/* Note the number of the peer's process in its offers. */
+void MPIDI_Gpudt_peer_note(const MPIDI_VC_t * vc, uint64_t process);
+
+/* ---- packets (ch3u_gpudt_wire.c) ---- */
 
 /* Send a packet. */
 int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz);

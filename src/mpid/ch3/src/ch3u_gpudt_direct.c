@@ -198,7 +198,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     int64_t total = MPIDI_Gpudt_room(rreq);
     enum MPIR_Gpudt_way_e way;
 
-    if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_may_share(vc))
+    if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
         return false;
     offer = MPIDU_gpudt_offer_find(name);
     if (offer == NULL)
@@ -206,6 +206,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     memcpy(head, offer, sizeof(head));
     if (must_claim && !MPIDU_gpudt_offer_is_open(name))
         return false;
+    MPIDI_Gpudt_peer_note(vc, MPIR_Gpudt_offer_process((const MPIR_Gpudt_offer_t *) head));
     way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total);
     if (way == MPIR_GPUDT_WAY__STAGED)
         *stage = MPIR_Gpudt_stage_map(offer, buffer);

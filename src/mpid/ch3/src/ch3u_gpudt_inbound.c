@@ -196,11 +196,12 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
         return inbound_fail(in, err);
     }
 
-    if (pkt->pool_fd >= 0 && MPIR_Gpudt_is_present() && MPIDI_Gpudt_may_share(vc)) {
+    if (pkt->pool_fd >= 0 && MPIR_Gpudt_is_present()) {
         const MPIDU_gpudt_pool_name_t name = {
             .token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd
         };
-        MPIDU_gpudt_pool_meet(&name);
+        if (MPIDI_Gpudt_peer_meet(vc, &name))
+            MPIDU_gpudt_pool_meet(&name);
     }
 
     rreq = in->rreq;

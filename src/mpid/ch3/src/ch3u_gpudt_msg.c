@@ -313,6 +313,17 @@ void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg)
         msg_settle(msg);
 }
 
+bool MPIDI_Gpudt_msgs_exist(const MPIDI_VC_t * vc)
+{
+    struct MPIDI_Gpudt_msg *msg;
+
+    DL_FOREACH(msgs, msg) {
+        if (msg->vc == vc)
+            return true;
+    }
+    return false;
+}
+
 void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
 {
     struct MPIDI_Gpudt_msg *msg;

@@ -182,7 +182,7 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
         credit->mem = NULL;
         if (msg->is_staged)
             credit->mem = MPIDI_Gpudt_stage_place(msg, credit->segment);
-        else if (pkt->grain[i] >= 0 && MPIDI_Gpudt_may_share(msg->vc))
+        else if (pkt->grain[i] >= 0 && MPIDI_Gpudt_peer_meet(msg->vc, &name))
             credit->mem = MPIDU_gpudt_pool_import(&name, pkt->grain[i], msg->chunk_sz,
                                                   msg->gpu_addr);
     }

@@ -220,4 +220,3 @@ static void short_advance(struct MPIDI_Gpudt_msg *msg)
         MPIDI_Gpudt_msg_end(msg);
     }
 }
-

@@ -7,17 +7,6 @@
 
 #include "mpidi_gpudt_msg.h"
 
-bool MPIDI_Gpudt_may_share(const MPIDI_VC_t * vc)
-{
-    MPIDI_VC_t *own;
-
-    /* Node numbers are comparable within one process group only */
-    if (!MPIR_CVAR_GPUDT_SHARE || vc->pg != MPIDI_Process.my_pg || vc->node_id < 0)
-        return false;
-    MPIDI_PG_Get_vc(MPIDI_Process.my_pg, MPIDI_Process.my_pg_rank, &own);
-    return own->node_id == vc->node_id;
-}
-
 int MPIDI_Gpudt_send_pkt(MPIDI_VC_t * vc, void *pkt, size_t sz)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -22,6 +22,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
+    src/mpid/ch3/src/ch3u_gpudt_peer.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \

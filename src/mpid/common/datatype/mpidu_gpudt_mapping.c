@@ -363,14 +363,22 @@ static void mapping_open(struct MPIDU_gpudt_mapping *map)
     MPIR_Gpudt_count_pool(MPIR_GPUDT_POOL__REFUSED);
 }
 
+/* The link to the pool of another process; the link is NULL if it was not used before. */
+static struct MPIDU_gpudt_mapping **other_find(const MPIDU_gpudt_pool_name_t * name)
+{
+    struct MPIDU_gpudt_mapping **at = &others;
+
+    while (*at && ((*at)->name.token != name->token || (*at)->name.pid != name->pid))
+        at = &(*at)->next;
+    return at;
+}
+
 struct MPIDU_gpudt_mapping *MPIDU_Gpudt_mapping_other(const MPIDU_gpudt_pool_name_t * name)
 {
-    struct MPIDU_gpudt_mapping *map;
+    struct MPIDU_gpudt_mapping *map = *other_find(name);
 
-    for (map = others; map; map = map->next) {
-        if (map->name.token == name->token && map->name.pid == name->pid)
-            return map;
-    }
+    if (map)
+        return map;
     map = MPL_calloc(1, sizeof(*map), MPL_MEM_BUFFER);
     if (map) {
         map->name = *name;
@@ -381,12 +389,27 @@ struct MPIDU_gpudt_mapping *MPIDU_Gpudt_mapping_other(const MPIDU_gpudt_pool_nam
     return map;
 }
 
+/* Unmap the pool of another process.
+ *   at  (IN)  the link to it */
+static void other_remove(struct MPIDU_gpudt_mapping **at)
+{
+    struct MPIDU_gpudt_mapping *map = *at;
+
+    *at = map->next;
+    MPIDU_Gpudt_mapping_end(map);
+    MPL_free(map);
+}
+
+void MPIDU_Gpudt_mapping_other_end(const MPIDU_gpudt_pool_name_t * name)
+{
+    struct MPIDU_gpudt_mapping **at = other_find(name);
+
+    if (*at)
+        other_remove(at);
+}
+
 void MPIDU_Gpudt_mapping_others_end(void)
 {
-    while (others) {
-        struct MPIDU_gpudt_mapping *map = others;
-        others = map->next;
-        MPIDU_Gpudt_mapping_end(map);
-        MPL_free(map);
-    }
+    while (others)
+        other_remove(&others);
 }

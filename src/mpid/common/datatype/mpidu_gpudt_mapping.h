@@ -75,8 +75,9 @@ void MPIDU_Gpudt_mapping_make(struct MPIDU_gpudt_mapping *map);
 void MPIDU_Gpudt_mapping_end(struct MPIDU_gpudt_mapping *map);
 
 /* Find the pool of another process; maps it at first use. Returns NULL if out of memory; its mem is
- * NULL if it cannot be mapped. Stays until MPIDU_Gpudt_mapping_others_end. */
+ * NULL if it cannot be mapped. Stays until it is ended. */
 struct MPIDU_gpudt_mapping *MPIDU_Gpudt_mapping_other(const MPIDU_gpudt_pool_name_t * name);
+void MPIDU_Gpudt_mapping_other_end(const MPIDU_gpudt_pool_name_t * name);
 void MPIDU_Gpudt_mapping_others_end(void);
 
 /* Find the piece that holds a range of bytes.

@@ -391,13 +391,20 @@ MPL_atomic_uint64_t *MPIDU_gpudt_pool_claim(const MPIDU_gpudt_offer_name_t * nam
     return map && map->mem && name->grain >= 0 ? MPIDU_Gpudt_mapping_claim(map, name->grain) : NULL;
 }
 
-void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name)
+bool MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name)
 {
     struct MPIDU_gpudt_mapping *map;
 
     if (!pool.is_made)
         pool_make();
     map = MPIDU_Gpudt_mapping_other(name);
-    if (map && map->mem)
-        MPIDU_Gpudt_mapping_compare(map);
+    if (map == NULL || map->mem == NULL)
+        return false;
+    MPIDU_Gpudt_mapping_compare(map);
+    return true;
+}
+
+void MPIDU_gpudt_pool_drop(const MPIDU_gpudt_pool_name_t * name)
+{
+    MPIDU_Gpudt_mapping_other_end(name);
 }

@@ -63,14 +63,19 @@ MPL_atomic_uint64_t *MPIDU_gpudt_pool_claim(const MPIDU_gpudt_offer_name_t * nam
 
 /* Learn from another process of the node which GPUs it uses, by the name of its pool, which is
  * mapped at first use. Costs a few loads afterwards.
- *   name  (IN)  as exported there */
-void MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name);
+ *   name  (IN)  as exported there
+ * Returns false if the pool cannot be mapped. */
+bool MPIDU_gpudt_pool_meet(const MPIDU_gpudt_pool_name_t * name);
+
+/* Unmap another process's pool, which nothing uses any more. */
+void MPIDU_gpudt_pool_drop(const MPIDU_gpudt_pool_name_t * name);
 
 /* Find memory of another process's pool, mapping the pool at first use.
  *   name, grain  (IN)  as exported there
  *   len         (IN)  bytes of the chunk that will be used
  *   gpu_addr    (IN)  as for MPIDU_gpudt_chunk_get
- * Returns its address here; NULL: the pool cannot be mapped. Stays mapped until MPI_Finalize. */
+ * Returns its address here; NULL: the pool cannot be mapped. Stays mapped until
+ * MPIDU_gpudt_pool_drop or MPI_Finalize. */
 char *MPIDU_gpudt_pool_import(const MPIDU_gpudt_pool_name_t * name, int grain, size_t len,
                               const void *gpu_addr);
 

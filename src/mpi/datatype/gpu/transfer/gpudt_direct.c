@@ -279,7 +279,7 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
 uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer)
 {
-    return offer->export.process;
+    return offer->export.process ? offer->export.process : offer->stage.process;
 }
 
 bool MPIR_Gpudt_may_unmap(void)
