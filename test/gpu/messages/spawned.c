@@ -6,15 +6,18 @@
 /* Tests messages with GPU buffers between processes that were not started together. One process,
  * which spawns others, one after another.
  *
- * Usage: spawned [direct]
+ * Usage: spawned [direct|dies]
  *   direct  with MPIR_CVAR_GPUDT_DIRECT=always: messages are copied from the memory of the other
- *           process, and nothing of it is mapped after it is disconnected */
+ *           process, and nothing of it is mapped after it is disconnected
+ *   dies    likewise, and the first one dies; to be run as peer_dies is */
 
 #include "report.h"
 #include "side.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NROUNDS 3
 #define POOL "memfd:mpich-gpudt"
@@ -67,12 +70,30 @@ static int pools(void)
     return n;
 }
 
-static void parent(const char *program, int is_direct)
+/* Messages with a child, which then dies. */
+static void parent_survives(MPI_Comm inter)
+{
+    MPI_Request requests[2];
+    struct side out, in;
+
+    side_make(&out, MEM__DEVICE, MPI_INT, 1000000, 0);
+    side_make(&in, MEM__DEVICE, MPI_INT, 1000000, 0);
+    MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+    CHECK_MPI(MPI_Isend(out.buf, 1000000, MPI_INT, 0, 5, inter, &requests[0]));
+    CHECK_MPI(MPI_Irecv(in.buf, 1000000, MPI_INT, 0, 5, inter, &requests[1]));
+    CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 0, 4, inter));
+    for (int i = 0; i < 2; i++)
+        CHECK(MPI_Wait(&requests[i], MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    side_free(&out);
+    side_free(&in);
+}
+
+static void parent(const char *program, int is_direct, int dies)
 {
     for (int i = 0; i < NROUNDS; i++) {
         unsigned long long before = report_variable("gpudt_direct_pulls");
         MPI_Comm inter;
-        int failures = 0;
+        int failures = 0, ends_well = !dies || i > 0;
 
         CHECK_MPI(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
                                  MPI_ERRCODES_IGNORE));
@@ -81,6 +102,11 @@ static void parent(const char *program, int is_direct)
         CHECK(failures == 0);
         CHECK(!is_direct || report_variable("gpudt_direct_pulls") > before + 2);
         CHECK(!is_direct || pools() == 2);
+        CHECK_MPI(MPI_Send(&ends_well, 1, MPI_INT, 0, 3, inter));
+        if (!ends_well) {
+            parent_survives(inter);
+            continue;
+        }
         CHECK_MPI(MPI_Comm_disconnect(&inter));
         CHECK(report_variable("gpudt_ipc_mapped") == 0);
         CHECK(report_variable("gpudt_ipc_bytes") == 0);
@@ -88,10 +114,25 @@ static void parent(const char *program, int is_direct)
     }
 }
 
+static void child(MPI_Comm inter)
+{
+    int ends_well;
+
+    exchanges(inter, 0);
+    CHECK_MPI(MPI_Send(&report_failures, 1, MPI_INT, 0, 2, inter));
+    CHECK_MPI(MPI_Recv(&ends_well, 1, MPI_INT, 0, 3, inter, MPI_STATUS_IGNORE));
+    if (!ends_well) {
+        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 0, 4, inter, MPI_STATUS_IGNORE));
+        raise(SIGKILL);
+    }
+    MPI_Comm_disconnect(&inter);
+}
+
 int main(int argc, char **argv)
 {
+    const char *what = argc > 1 ? argv[1] : "";
+    int is_direct = what[0] == 'd', dies = strcmp(what, "dies") == 0, is_parent, provided;
     MPI_Comm inter;
-    int is_parent, provided;
 
     report_time_limit(100);
     MPI_Init(&argc, &argv);
@@ -101,13 +142,12 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
-    if (is_parent) {
-        parent(argv[0], argc > 1 && strcmp(argv[1], "direct") == 0);
-    } else {
-        exchanges(inter, 0);
-        CHECK_MPI(MPI_Send(&report_failures, 1, MPI_INT, 0, 2, inter));
-        MPI_Comm_disconnect(&inter);
-    }
+    if (is_parent)
+        parent(argv[0], is_direct, dies);
+    else
+        child(inter);
+    if (is_parent && dies)
+        _exit(report_done());
     MPI_T_finalize();
     MPI_Finalize();
     return is_parent ? report_done() : 0;
