@@ -8,7 +8,8 @@
  *
  * Usage: ranges WHAT
  *   remapped     other memory at the same address for each message
- *   several      two pieces of memory side by side: messages from each, and from both
+ *   several      pieces of memory side by side: messages from one, from some, from too many
+ *   mixed        a piece beside one that is not to be shared
  *   closed       descriptors of memory that was freed are closed
  *   faults       with MPIR_CVAR_GPUDT_IPC_MAX=4: each driver call that only such messages make fails.
  *                Emulated driver only
@@ -28,6 +29,8 @@
 #include <unistd.h>
 
 #define NROUNDS 100
+#define MAX_HANDLES 8           /* as MPII_GPUDT_MAX_HANDLES */
+#define NPIECES (MAX_HANDLES + 2)
 #define BOUND 4                 /* as MPIR_CVAR_GPUDT_IPC_MAX */
 
 static int rank;
@@ -112,28 +115,73 @@ static void remapped(void)
     }
 }
 
+/* A message of some bytes at any place of a row of pieces. */
+static void part(CUdeviceptr at, size_t sz, int seed)
+{
+    if (rank == 0)
+        send_from(at, sz / sizeof(int), seed);
+    else
+        receive(sz / sizeof(int), seed);
+}
+
 static void several(void)
 {
-    CUmemGenericAllocationHandle handle[2];
-    const size_t all = 2 * step / sizeof(int);
+    CUmemGenericAllocationHandle handle[NPIECES];
+    unsigned long long hidden;
     CUdeviceptr at;
 
-    if (rank == 1) {
-        receive(all / 2, 1);
-        receive(all / 2, 2);
-        receive(all, 3);
-        CHECK(report_variable("gpudt_direct_pulls") == 2);
-        CHECK(report_variable("gpudt_ipc_mapped") == 2);
-        return;
-    }
-    CU(MemAddressReserve(&at, 2 * step, 0, 0, 0));
-    for (int i = 0; i < 2; i++)
+    CU(MemAddressReserve(&at, NPIECES * step, 0, 0, 0));
+    for (int i = NPIECES - 1; i >= 0; i--)
         handle[i] = piece_map(at + i * step);
-    send_from(at, all / 2, 1);
-    send_from(at + step, all / 2, 2);
+    part(at, step, 1);
+    part(at + step, step, 2);
+    part(at, 2 * step, 3);
+    part(at + step - 128, 256, 4);      /* of the same pieces */
+    part(at + step / 2, MAX_HANDLES * step - step / 2, 5);
     CHECK(report_variable("gpudt_direct_hidden") == 0);
-    send_from(at, all, 3);
-    CHECK(report_variable("gpudt_direct_hidden") == 1);
+    if (rank == 1) {
+        CHECK(report_variable("gpudt_direct_pulls") == 5);
+        CHECK(report_variable("gpudt_ipc_opens") == 4);
+        CHECK(report_variable("gpudt_ipc_hits") == 1);
+    }
+    part(at, (MAX_HANDLES + 1) * step, 6);
+
+    /* Another piece in the place of one in the middle */
+    hidden = report_variable("gpudt_direct_hidden");
+    CHECK(hidden == (rank == 0));
+    piece_unmap(at + step, handle[1]);
+    handle[1] = piece_map(at + step);
+    part(at, 3 * step, 7);
+    part(at + step / 2, step, 8);
+    CHECK(report_variable("gpudt_direct_hidden") == hidden);
+    if (rank == 1)
+        CHECK(report_variable("gpudt_direct_pulls") == 7);
+    for (int i = 0; i < NPIECES; i++)
+        piece_unmap(at + i * step, handle[i]);
+    CU(MemAddressFree(at, NPIECES * step));
+}
+
+/* The next piece is no longer there, or cannot be shared. */
+static void mixed(void)
+{
+    CUmemAllocationHandleType type = prop.requestedHandleTypes;
+    CUmemGenericAllocationHandle handle[2];
+    CUdeviceptr at;
+
+    CU(MemAddressReserve(&at, 2 * step, 0, 0, 0));
+    handle[0] = piece_map(at);
+    part(at, step, 1);
+    prop.requestedHandleTypes = 0;
+    handle[1] = piece_map(at + step);
+    part(at, 2 * step, 2);
+    prop.requestedHandleTypes = type;
+    piece_unmap(at + step, handle[1]);
+    handle[1] = piece_map(at + step);
+    part(at, 2 * step, 3);
+    if (rank == 1)
+        CHECK(report_variable("gpudt_direct_pulls") == 2);
+    else
+        CHECK(report_variable("gpudt_direct_hidden") == 1);
     for (int i = 0; i < 2; i++)
         piece_unmap(at + i * step, handle[i]);
     CU(MemAddressFree(at, 2 * step));
@@ -171,18 +219,19 @@ static void closed(void)
     CHECK(descriptors() <= before + 4);
 }
 
-/* One message from new memory. */
+/* One message from new memory, in two pieces. */
 static void message(int seed)
 {
-    struct mem mem;
+    CUmemGenericAllocationHandle handle[2];
+    CUdeviceptr at;
 
-    if (rank == 0) {
-        mem_alloc(&mem, MEM__SHAREABLE, step);
-        send_from((CUdeviceptr) mem.addr, 3000, seed);
-        mem_free(&mem);
-    } else {
-        receive(3000, seed);
-    }
+    CU(MemAddressReserve(&at, 2 * step, 0, 0, 0));
+    for (int i = 0; i < 2; i++)
+        handle[i] = piece_map(at + i * step);
+    part(at + step / 2, step, seed);
+    for (int i = 0; i < 2; i++)
+        piece_unmap(at + i * step, handle[i]);
+    CU(MemAddressFree(at, 2 * step));
 }
 
 static void faults(void)
@@ -199,14 +248,14 @@ static void faults(void)
     for (int i = 0; i < BOUND + 1; i++)
         message(i);
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        for (int nth = 1; nth <= 2; nth++) {
+        for (int nth = 1; nth <= 4; nth++) {
             gpu.emu_fail_set(names[i], nth, CUDA_ERROR_UNKNOWN, 1);
             message(10 * i + nth);
             nfired += gpu.emu_failed_count() > 0;
             gpu.emu_fail_set(NULL, 0, 0, 1);
         }
     }
-    CHECK(nfired >= (rank == 0 ? 3 : 6));
+    CHECK(nfired >= (rank == 0 ? 10 : 9));
     pulls = report_variable("gpudt_direct_pulls");
     message(1000);
     if (rank == 1)
@@ -259,8 +308,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"remapped", remapped}, {"several", several}, {"closed", closed},
-        {"faults", faults}, {"forbidden", forbidden}
+        {"remapped", remapped}, {"several", several}, {"mixed", mixed},
+        {"closed", closed}, {"faults", faults}, {"forbidden", forbidden}
     };
     int provided, found = 0;
 

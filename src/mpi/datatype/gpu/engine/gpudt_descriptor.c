@@ -56,13 +56,13 @@ static bool proof_make(uint64_t process)
     return proof >= 0;
 }
 
-/* Whether memory was created to be shared this way. Drivers may report so for pools, too. */
-static bool is_shareable(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr)
+/* Drivers may report handle types for pools, too. */
+bool MPII_Gpudt_descriptor_is_possible(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr)
 {
     unsigned long long types = 0;
     CUmemoryPool pool = NULL;
 
-    if (drv->cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, addr) !=
+    if (!MPII_Gpudt_descriptor_exists(drv) || drv->cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, addr) !=
         CUDA_SUCCESS || !(types & FD_TYPE))
         return false;
     return drv->cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) !=
@@ -127,9 +127,8 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver
     struct MPII_Gpudt_descriptor *d;
 
     *is_final = true;
-    *why = "it was not created to be shared by a file descriptor";
-    if (!MPII_Gpudt_descriptor_exists(drv) || !is_shareable(drv, base) ||
-        !handle_get(drv, base, sz, &handle))
+    *why = "it is not one handle of memory";
+    if (!handle_get(drv, base, sz, &handle))
         return NULL;
     *why = "the process cannot make a file in memory";
     if (!proof_make(process)) {
@@ -142,7 +141,9 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver
         return NULL;
     name->pid = (int) getpid();
     name->proof = proof;
-    name->memory = d->fd;
+    name->nhandles = 1;
+    name->memory[0] = d->fd;
+    name->sz[0] = sz;
     return d;
 }
 
@@ -192,27 +193,35 @@ static bool is_proved(int pidfd, int file, uint64_t process)
     return number == process;
 }
 
-/* Returns -1, and errno, on failure. */
-static int descriptor_take(const struct MPII_Gpudt_descriptor_name *name, uint64_t process)
+/* Open the process of a name. Returns -1, and errno, on failure. */
+static int process_open(const struct MPII_Gpudt_descriptor_name *name, uint64_t process)
 {
-    int pidfd = (int) syscall(SYS_pidfd_open, name->pid, 0), fd = -1, err;
+    int pidfd = (int) syscall(SYS_pidfd_open, name->pid, 0), err;
 
-    if (pidfd < 0)
-        return -1;
-    if (is_proved(pidfd, name->proof, process))
-        fd = (int) syscall(SYS_pidfd_getfd, pidfd, name->memory, 0);
+    if (pidfd < 0 || is_proved(pidfd, name->proof, process))
+        return pidfd;
     err = errno;
     close(pidfd);
     errno = err;
-    return fd;
+    return -1;
+}
+
+static int descriptor_take(int pidfd, int fd)
+{
+    return (int) syscall(SYS_pidfd_getfd, pidfd, fd, 0);
 }
 
 #else
 
-static int descriptor_take(const struct MPII_Gpudt_descriptor_name *name ATTRIBUTE((unused)),
-                           uint64_t process ATTRIBUTE((unused)))
+static int process_open(const struct MPII_Gpudt_descriptor_name *name ATTRIBUTE((unused)),
+                        uint64_t process ATTRIBUTE((unused)))
 {
     errno = ENOSYS;
+    return -1;
+}
+
+static int descriptor_take(int pidfd ATTRIBUTE((unused)), int fd ATTRIBUTE((unused)))
+{
     return -1;
 }
 
@@ -236,44 +245,21 @@ static CUresult system_error(int err)
     }
 }
 
-/* Map memory at a new address, with access for the engine's GPU. */
-static CUresult range_map(const MPII_Gpudt_engine_t * engine, CUmemGenericAllocationHandle handle,
-                          size_t sz, CUdeviceptr * mem, unsigned long long *id)
+static size_t total_sz(const struct MPII_Gpudt_descriptor_name *name)
 {
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    const CUmemAccessDesc access = {
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,.id = engine->device},
-        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-    };
-    CUresult res;
+    size_t sz = 0;
 
-    res = drv->cuMemAddressReserve(mem, sz, 0, 0, 0);
-    if (res != CUDA_SUCCESS)
-        return res;
-    res = drv->cuMemMap(*mem, sz, 0, handle, 0);
-    if (res != CUDA_SUCCESS)
-        goto fn_free;
-    res = drv->cuMemSetAccess(*mem, sz, &access, 1);
-    if (res == CUDA_SUCCESS)
-        res = drv->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, *mem);
-    if (res == CUDA_SUCCESS)
-        return res;
-    drv->cuMemUnmap(*mem, sz);
-
-  fn_free:
-    drv->cuMemAddressFree(*mem, sz);
-    *mem = 0;
-    return res;
+    for (int i = 0; i < name->nhandles; i++)
+        sz += name->sz[i];
+    return sz;
 }
 
-CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
-                                   const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
-                                   size_t sz, CUdeviceptr * mem, unsigned long long *id,
-                                   const char **why)
+/* Take a descriptor and map its memory at a reserved address. */
+static CUresult handle_map(const MPII_Gpudt_driver_t * drv, int pidfd, int memory, CUdeviceptr at,
+                           size_t sz, const char **why)
 {
-    const MPII_Gpudt_driver_t *drv = engine->drv;
     CUmemGenericAllocationHandle handle;
-    int fd = descriptor_take(name, process);
+    int fd = descriptor_take(pidfd, memory);
     CUresult res;
 
     if (fd < 0) {
@@ -284,22 +270,85 @@ CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
     close(fd);
     if (res != CUDA_SUCCESS)
         return res;
-    res = range_map(engine, handle, sz, mem, id);
+    res = drv->cuMemMap(at, sz, 0, handle, 0);
     /* The mapping keeps the memory */
     drv->cuMemRelease(handle);
     return res;
 }
 
+/* Unmap the first n ranges, and free the addresses of all. */
+static void ranges_free(const MPII_Gpudt_driver_t * drv,
+                        const struct MPII_Gpudt_descriptor_name *name, CUdeviceptr mem, int n)
+{
+    CUdeviceptr at = mem;
+
+    for (int i = 0; i < n; i++) {
+        drv->cuMemUnmap(at, name->sz[i]);
+        at += name->sz[i];
+    }
+    drv->cuMemAddressFree(mem, total_sz(name));
+}
+
+/* Map the memory of a process at a new address, with access for the engine's GPU. */
+static CUresult ranges_map(const MPII_Gpudt_engine_t * engine, int pidfd,
+                           const struct MPII_Gpudt_descriptor_name *name, CUdeviceptr * mem,
+                           unsigned long long *id, const char **why)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    const CUmemAccessDesc access = {
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE,.id = engine->device},
+        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
+    const size_t sz = total_sz(name);
+    CUdeviceptr at;
+    CUresult res;
+    int n;
+
+    res = drv->cuMemAddressReserve(mem, sz, 0, 0, 0);
+    if (res != CUDA_SUCCESS)
+        return res;
+    at = *mem;
+    for (n = 0; n < name->nhandles && res == CUDA_SUCCESS; n++) {
+        res = handle_map(drv, pidfd, name->memory[n], at, name->sz[n], why);
+        at += name->sz[n];
+    }
+    if (res != CUDA_SUCCESS) {
+        ranges_free(drv, name, *mem, n - 1);
+        return res;
+    }
+    res = drv->cuMemSetAccess(*mem, sz, &access, 1);
+    if (res == CUDA_SUCCESS)
+        res = drv->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID, *mem);
+    if (res != CUDA_SUCCESS)
+        ranges_free(drv, name, *mem, n);
+    return res;
+}
+
+CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
+                                   const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
+                                   CUdeviceptr * mem, unsigned long long *id, const char **why)
+{
+    int pidfd = process_open(name, process);
+    CUresult res;
+
+    if (pidfd < 0) {
+        *why = strerror(errno);
+        return system_error(errno);
+    }
+    res = ranges_map(engine, pidfd, name, mem, id, why);
+    close(pidfd);
+    return res;
+}
+
 /* Mappings belong to no context. One that did not outlive a reset of its device is not unmapped,
  * since its addresses may be in use again. */
-void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv, CUdeviceptr mem, size_t sz,
+void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv,
+                                 const struct MPII_Gpudt_descriptor_name *name, CUdeviceptr mem,
                                  unsigned long long id)
 {
     unsigned long long now = 0;
 
-    if (drv->cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID, mem) != CUDA_SUCCESS ||
-        now != id)
-        return;
-    drv->cuMemUnmap(mem, sz);
-    drv->cuMemAddressFree(mem, sz);
+    if (drv->cuPointerGetAttribute(&now, CU_POINTER_ATTRIBUTE_BUFFER_ID, mem) == CUDA_SUCCESS &&
+        now == id)
+        ranges_free(drv, name, mem, name->nhandles);
 }

@@ -11,12 +11,18 @@
 
 #include "gpudt_engine.h"
 
-/* Where other processes find the memory of a range: numbers of descriptors in the process that has
- * it. */
+/* Handles of memory in an export, at most. */
+#define MPII_GPUDT_MAX_HANDLES 8
+
+/* Where other processes find the memory of adjacent ranges: numbers of descriptors in the process
+ * that has it. */
 struct MPII_Gpudt_descriptor_name {
     int pid;
     int proof;                  /* a file that contains the number of the process */
-    int memory;
+    int nhandles;
+    int memory[MPII_GPUDT_MAX_HANDLES];
+    uint64_t id[MPII_GPUDT_MAX_HANDLES];        /* as allocations */
+    uint64_t sz[MPII_GPUDT_MAX_HANDLES];        /* bytes of each range */
 };
 
 /* An open descriptor of memory of this process, with references. */
@@ -25,10 +31,14 @@ struct MPII_Gpudt_descriptor;
 /* Whether the driver has what it takes. */
 bool MPII_Gpudt_descriptor_exists(const MPII_Gpudt_driver_t * drv);
 
-/* Open a descriptor of a range. The memory is not released as long as it is open.
+/* Whether memory was created to be shared this way. */
+bool MPII_Gpudt_descriptor_is_possible(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr);
+
+/* Open a descriptor of a range, where that is possible. The memory is not released as long as it is
+ * open.
  *   base, sz  (IN)   the range that the driver gives for an address: one handle of memory
  *   process   (IN)   random number of this process
- *   name      (OUT)  for other processes
+ *   name      (OUT)  for other processes, except id
  *   why       (OUT)  the reason, on failure
  *   is_final  (OUT)  on failure: whether it will always fail for this memory
  * Returns it with one reference; NULL on failure. */
@@ -47,17 +57,16 @@ void MPII_Gpudt_descriptors_end(void);
 
 /* Map memory of another process for the GPU of an engine.
  *   name, process  (IN)   as made there
- *   sz             (IN)   bytes of the range
- *   mem            (OUT)  its address here
+ *   mem            (OUT)  its address here: the ranges are adjacent, as there
  *   id             (OUT)  number of this mapping, for MPII_Gpudt_descriptor_unmap
  *   why            (OUT)  the reason, if a system call failed; else unchanged */
 CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
                                    const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
-                                   size_t sz, CUdeviceptr * mem, unsigned long long *id,
-                                   const char **why);
+                                   CUdeviceptr * mem, unsigned long long *id, const char **why);
 
 /* Undo it, unless the mapping is gone. */
-void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv, CUdeviceptr mem, size_t sz,
+void MPII_Gpudt_descriptor_unmap(const MPII_Gpudt_driver_t * drv,
+                                 const struct MPII_Gpudt_descriptor_name *name, CUdeviceptr mem,
                                  unsigned long long id);
 
 #endif /* GPUDT_DESCRIPTOR_H_INCLUDED */

@@ -102,6 +102,7 @@ static const char *range_export(const MPII_Gpudt_driver_t * drv, struct kept *k)
     has_finalizer = true;
     k->descriptor = MPII_Gpudt_descriptor_open(drv, k->export.base, k->export.sz, process,
                                                &k->export.descriptor, &why, &is_final);
+    k->export.descriptor.id[0] = k->export.id;
     if (k->descriptor)
         return NULL;
     if (!is_final)
@@ -114,7 +115,7 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
                       unsigned long long id, bool is_private)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    const char *why = "its bounds are not known";
+    const char *why = "the driver does not know its bounds";
     MPII_Gpudt_ctx_t entered;
     CUdeviceptr base = 0;
     size_t sz = 0;
@@ -131,7 +132,9 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
     k->export.gpu = (uint64_t) engine->device;
     k->export.id = id;
     k->export.is_range = is_private;
-    if (drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) == CUDA_SUCCESS) {
+    if (is_private && !MPII_Gpudt_descriptor_is_possible(drv, (CUdeviceptr) addr)) {
+        why = "it was not created to be shared by a file descriptor";
+    } else if (drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) == CUDA_SUCCESS) {
         k->export.base = base;
         k->export.sz = sz;
         why = is_private ? range_export(drv, k) : memory_export(drv, k);
@@ -143,21 +146,101 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
                 "GPU %d: %s\n", (int) getpid(), id, sz, engine->device, why);
 }
 
+/* What the driver said about the allocation of an address. */
+static struct kept *kept_get(const MPII_Gpudt_engine_t * engine, const void *addr,
+                             unsigned long long id, bool is_private)
+{
+    struct kept *k = &kept[id & (NKEPT - 1)];
+
+    if (unlikely(k->id != id))
+        kept_fill(k, engine, addr, id, is_private);
+    return k;
+}
+
+/* Add the range that begins where an export ends. Returns false if that is not possible. */
+static bool range_add(const MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_export *export)
+{
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        CU_POINTER_ATTRIBUTE_CONTEXT
+    };
+    const CUdeviceptr at = export->base + export->sz;
+    struct MPII_Gpudt_descriptor_name *name = &export->descriptor;
+    const int n = name->nhandles;
+    unsigned long long id = 0;
+    int device = -1;
+    CUcontext ctx = NULL;
+    void *values[] = { &id, &device, &ctx };
+    const struct kept *k;
+
+    /* Memory with a context is not of a range */
+    if (n == MPII_GPUDT_MAX_HANDLES ||
+        engine->drv->cuPointerGetAttributes(3, names, values, at) != CUDA_SUCCESS ||
+        id == 0 || device != engine->device || ctx)
+        return false;
+    k = kept_get(engine, (const void *) at, id, true);
+    if (!k->is_exportable || k->export.base != at)
+        return false;
+    name->memory[n] = k->export.descriptor.memory[0];
+    name->id[n] = id;
+    name->sz[n] = k->export.sz;
+    name->nhandles++;
+    export->sz += k->export.sz;
+    return true;
+}
+
+/* The export of adjacent ranges, of which the first one is given; NULL: not possible. */
+static const struct MPII_Gpudt_export *ranges_join(const MPII_Gpudt_engine_t * engine,
+                                                   const struct MPII_Gpudt_export *first,
+                                                   const void *high)
+{
+    static struct MPII_Gpudt_export joined;
+
+    joined = *first;
+    while ((uintptr_t) high > joined.base + joined.sz) {
+        if (!range_add(engine, &joined))
+            return NULL;
+    }
+    /* One may have taken the place of another one */
+    for (int i = 0; i < joined.descriptor.nhandles; i++) {
+        if (kept[joined.descriptor.id[i] & (NKEPT - 1)].id != joined.descriptor.id[i])
+            return NULL;
+    }
+    return &joined;
+}
+
 const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t * engine,
-                                                      const void *addr, unsigned long long id,
-                                                      bool is_private)
+                                                      const void *low, const void *high,
+                                                      unsigned long long id, bool is_private)
 {
     static unsigned nuses;
-    struct kept *k = &kept[id & (NKEPT - 1)];
+    const struct kept *k;
 
     if (is_private && ++nuses % LOOK_EVERY == 0)
         range_check(engine->drv, &kept[nuses / LOOK_EVERY % NKEPT]);
-    if (unlikely(k->id != id))
-        kept_fill(k, engine, addr, id, is_private);
-    return k->is_exportable ? &k->export : NULL;
+    k = kept_get(engine, low, id, is_private);
+    if (!k->is_exportable || (uintptr_t) low < k->export.base)
+        return NULL;
+    if (likely((uintptr_t) high <= k->export.base + k->export.sz))
+        return &k->export;
+    return k->export.is_range ? ranges_join(engine, &k->export, high) : NULL;
 }
 
-struct MPII_Gpudt_descriptor *MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export)
+bool MPII_Gpudt_export_is_same(const struct MPII_Gpudt_export *a,
+                               const struct MPII_Gpudt_export *b)
 {
-    return MPII_Gpudt_descriptor_add_ref(kept[export->id & (NKEPT - 1)].descriptor);
+    const struct MPII_Gpudt_descriptor_name *p = &a->descriptor, *q = &b->descriptor;
+
+    if (a->id != b->id || a->process != b->process || a->is_range != b->is_range)
+        return false;
+    return !a->is_range || (p->nhandles == q->nhandles &&
+                            memcmp(p->id, q->id, p->nhandles * sizeof(p->id[0])) == 0);
+}
+
+void MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export,
+                            struct MPII_Gpudt_descriptor **held)
+{
+    for (int i = 0; export->is_range && i < export->descriptor.nhandles; i++)
+        held[i] = MPII_Gpudt_descriptor_add_ref(kept[export->descriptor.id[i] &
+                                                     (NKEPT - 1)].descriptor);
 }

@@ -24,21 +24,28 @@ struct MPII_Gpudt_export {
 };
 
 /* Export an allocation. Costs no driver call if it was exported before. Where several handles of
- * memory are mapped side by side, each one is an allocation.
+ * memory are mapped side by side, each one is an allocation; an export may consist of several, and
+ * then costs a driver call for each of them but the first.
  *   engine      (IN)   of the memory
- *   addr        (IN)   an address in it
- *   id          (IN)   number of the allocation that has addr now; not 0
+ *   low, high   (IN)   what is in use of it: all addresses from low to below high
+ *   id          (IN)   number of the allocation that has low now; not 0
  *   is_private  (IN)   MPIR_Gpudt_ptr_is_private
  * Returns NULL if other processes cannot map it: memory of pools, mapped virtual ranges that were
- * not created to be shared by file descriptors, managed memory, memory of other processes. Valid
- * until the next call. Callers are serialized. */
+ * not created to be shared by file descriptors, more than MPII_GPUDT_MAX_HANDLES of them, managed
+ * memory, memory of other processes. Valid until the next call. Callers are serialized. */
 const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t * engine,
-                                                      const void *addr, unsigned long long id,
-                                                      bool is_private);
+                                                      const void *low, const void *high,
+                                                      unsigned long long id, bool is_private);
 
-/* Get a reference to the descriptor that an export names, which other processes can take as long as
- * there is a reference. NULL: it names none.
- *   export  (IN)  from the last call of MPII_Gpudt_export_get */
-struct MPII_Gpudt_descriptor *MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export);
+/* Whether two exports are of the same memory. */
+bool MPII_Gpudt_export_is_same(const struct MPII_Gpudt_export *a,
+                               const struct MPII_Gpudt_export *b);
+
+/* Get references to the descriptors that an export names, which other processes can take as long as
+ * there are references.
+ *   export  (IN)   from the last call of MPII_Gpudt_export_get
+ *   held    (OUT)  MPII_GPUDT_MAX_HANDLES of them; those not needed are not changed */
+void MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export,
+                            struct MPII_Gpudt_descriptor **held);
 
 #endif /* GPUDT_EXPORT_H_INCLUDED */

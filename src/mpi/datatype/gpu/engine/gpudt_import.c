@@ -122,7 +122,7 @@ static void mapping_close(struct MPII_Gpudt_mapping *m)
     is_entered = MPII_Gpudt_engine_is_alive(engine) &&
         MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS;
     if (m->export.is_range)
-        MPII_Gpudt_descriptor_unmap(engine->drv, m->mem, m->export.sz, m->own_id);
+        MPII_Gpudt_descriptor_unmap(engine->drv, &m->export.descriptor, m->mem, m->own_id);
     else if (is_entered)
         engine->drv->cuIpcCloseMemHandle(m->mem);
     if (is_entered)
@@ -143,11 +143,18 @@ static void mapping_remove(struct MPII_Gpudt_mapping *m)
     MPL_free(m);
 }
 
+/* Whether an export is of several allocations, whose numbers may be in any order. */
+static bool is_joined(const struct MPII_Gpudt_export *export)
+{
+    return export->is_range && export->descriptor.nhandles > 1;
+}
+
 /* Whether the allocation of a mapping must have been freed, since a new one has some of its
  * addresses. */
 static bool is_stale(const struct MPII_Gpudt_mapping *m, const struct MPII_Gpudt_export *export)
 {
-    return m->export.process == export->process && m->export.id < export->id &&
+    return !is_joined(&m->export) && !is_joined(export) &&
+        m->export.process == export->process && m->export.id < export->id &&
         m->export.base < export->base + export->sz && export->base < m->export.base + m->export.sz;
 }
 
@@ -262,8 +269,7 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
     struct MPII_Gpudt_mapping *m;
 
     DL_FOREACH(mappings, m) {
-        if (m->export.id == export->id && m->export.process == export->process &&
-            m->engine == engine) {
+        if (MPII_Gpudt_export_is_same(&m->export, export) && m->engine == engine) {
             if (m != mappings) {
                 DL_DELETE(mappings, m);
                 DL_PREPEND(mappings, m);
@@ -344,8 +350,8 @@ static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
 
     *why = NULL;
     res = export->is_range ?
-        MPII_Gpudt_descriptor_map(m->engine, &export->descriptor, export->process, export->sz,
-                                  &m->mem, &m->own_id, why) : handle_open(m);
+        MPII_Gpudt_descriptor_map(m->engine, &export->descriptor, export->process, &m->mem,
+                                  &m->own_id, why) : handle_open(m);
     if (res != CUDA_SUCCESS)
         m->mem = 0;
     if (res != CUDA_SUCCESS && *why == NULL) {

@@ -119,8 +119,8 @@ void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
 {
     if (buffer && buffer->side.type)
         MPII_Gpudt_type_release(buffer->side.type);
-    if (buffer)
-        MPII_Gpudt_descriptor_release(buffer->descriptor);
+    for (int i = 0; buffer && i < MPII_GPUDT_MAX_HANDLES; i++)
+        MPII_Gpudt_descriptor_release(buffer->held[i]);
     MPL_free(buffer);
 }
 

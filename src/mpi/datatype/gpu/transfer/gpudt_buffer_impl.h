@@ -17,7 +17,7 @@ struct MPIR_Gpudt_buffer {
     int64_t size;               /* packed bytes */
     const void *gpu_addr;
     unsigned long long id;      /* of the allocation at gpu_addr; 0: none, or not known */
-    struct MPII_Gpudt_descriptor *descriptor;   /* in an offer of the buffer; NULL: none */
+    struct MPII_Gpudt_descriptor *held[MPII_GPUDT_MAX_HANDLES]; /* by an offer of the buffer */
 };
 
 /* The side of bytes [first, first + n), with a reference to the type. */

@@ -59,16 +59,11 @@ bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
 static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffer)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
-    const struct MPII_Gpudt_export *export;
 
     if (buffer->id == 0 || !MPIR_Gpudt_is_direct(buffer))
         return NULL;
-    export = MPII_Gpudt_export_get(side->engine, buffer->gpu_addr, buffer->id,
-                                   MPIR_Gpudt_ptr_is_private(&side->ptr));
-    if (export == NULL || (uintptr_t) side->low < export->base ||
-        (uintptr_t) side->high > export->base + export->sz)
-        return NULL;
-    return export;
+    return MPII_Gpudt_export_get(side->engine, side->low, side->high, buffer->id,
+                                 MPIR_Gpudt_ptr_is_private(&side->ptr));
 }
 
 bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
@@ -97,8 +92,8 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     if (export == NULL)
         return;
     offer->export = *export;
-    if (buffer->descriptor == NULL)
-        buffer->descriptor = MPII_Gpudt_export_hold(export);
+    if (buffer->held[0] == NULL)
+        MPII_Gpudt_export_hold(export, buffer->held);
     offer->addr = (int64_t) ((uintptr_t) side->addr - export->base);
     offer->low = (int64_t) ((uintptr_t) side->low - export->base);
     offer->high = (int64_t) ((uintptr_t) side->high - export->base);
