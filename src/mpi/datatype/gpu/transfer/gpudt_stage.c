@@ -64,7 +64,7 @@ static const struct MPII_Gpudt_export *area_export(const MPII_Gpudt_engine_t * e
     if (engine->drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                            (CUdeviceptr) area->mem) != CUDA_SUCCESS || id == 0)
         return NULL;
-    return MPII_Gpudt_export_get(engine, area->mem, id);
+    return MPII_Gpudt_export_get(engine, area->mem, area->mem + area->sz, id, false);
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull)
