@@ -6,19 +6,26 @@
 /* Measures messages between ranks in host and GPU memory, as CSV. Between two ranks: ping-pong,
  * exchange in both directions, message rate, overlap with a kernel, many messages at once, time in
  * calls. Each of many datatypes is sent as such, and for comparison as a user would do it without
- * them: by own kernels and pinned memory, tuned for each case; by a 2-D copy; and as the same
- * number of contiguous bytes. Between any number of ranks: the exchange with 26 neighbours,
- * compared with fused packing by hand; many messages to all others; the first messages. All
- * received bytes are checked. The program uses standard MPI calls only, so the same source measures
- * any GPU-aware MPI.
+ * them: by own kernels and pinned memory, or GPU memory, tuned for each case; by a 2-D copy; and
+ * as the same number of contiguous bytes. Between any number of ranks: the exchange with 26
+ * neighbours, compared with fused packing by hand; many messages to all others; the first messages.
+ * All received bytes are checked. The program uses standard MPI calls only, so the same source
+ * measures any GPU-aware MPI.
  *
- * The type of a row is measure:memory/gpus:method:type; its time is in us, of
+ * The type of a row is measure:memory/gpus:method:type. The methods are
+ *   datatype          MPI's datatype; another name by --label
+ *   kernel            an own kernel packs to pinned host memory, which is sent; one unpacks
+ *   kernel-gpu        the same with GPU memory, from which the library sends the contiguous bytes
+ *   copy2d            as kernel, with the driver's 2-D copies
+ *   contiguous        as many contiguous bytes
+ * The time of a row is in us, of
  *   pingpong          half a round trip
  *   bidir             a message in each direction at once; MB/s is of one direction
  *   rate, window      one of many messages in a row; small ones, large ones
  *   window-both       the same in each direction at once; MB/s is of one direction
  *   overlap-messages  as bidir; -kernel: a kernel; -both: both at once
  *   isend-first       the call that sends first in a burst of 26; isend-burst: their mean
+ *   pack, unpack      MPI_Pack and MPI_Unpack from memory to memory of a rank, without messages
  *   iprobe            a call, with unmatched sends; iprobe-idle: without
  *   beside-few        as pingpong, beside a kernel of few blocks; -memory: one that uses the memory
  *   halo26            an exchange; type pP_vV_rN: blocks of P^3 points, V variables, N ranks;
@@ -29,8 +36,9 @@
  *   first             the first message and an empty answer; first-next: the second; first-peer:
  *                     the first to each further rank; first-init: MPI_Init; type TYPE_rN
  *   limit:...         lower bounds of any method: an empty launch with a synchronize; the call
- *                     that launches, alone and in a burst of 26; a contiguous copy to pinned memory
- *                     and back
+ *                     that launches, alone and in a burst of 26; a contiguous copy to pinned
+ *                     memory, from there, and by the copy engine from one GPU to another (peer;
+ *                     peer-burst: one of many in a row)
  *
  * MB/s is bytes divided by that time, even if no message has completed by then.
  *
@@ -47,6 +55,7 @@
 #include "bench_pt2pt_run.h"
 #include "bench_pt2pt_group.h"
 #include "bench_pt2pt_load.h"
+#include "bench_pt2pt_local.h"
 #include <stddef.h>
 #include <string.h>
 #include <time.h>
@@ -177,7 +186,7 @@ static void tuning_choose(struct bench *bench)
     size_t c;
     int staged;
 
-    for (staged = 0; staged <= 1; staged++)
+    for (staged = 0; staged <= (bench->method == METHOD__KERNEL); staged++)
         for (c = 0; c < sizeof(chunks) / sizeof(chunks[0]); c++) {
             struct tuning candidate = { chunks[c], staged };
 
@@ -190,70 +199,9 @@ static void tuning_choose(struct bench *bench)
         }
     bench->link.tuning = best;
     if (bench->opt.verbose && bench->rank == 0)
-        fprintf(stderr, "tuned: %s, %s of %zu bytes: chunks of %zu bytes (0: all at once), %s\n",
-                place_name[bench->place], bench->link.shape->name, bench->link.shape->bytes,
-                best.chunk, best.is_staged ? "through GPU memory" : "straight to pinned memory");
-}
-
-/* ---- limits ---- */
-
-struct limit {
-    void *pinned, *memory;
-    size_t bytes;
-};
-static struct limit limit;
-
-static void sample_launch(struct bench *bench)
-{
-    (void) bench;
-    gpu_nothing(STREAM__SEND);
-    gpu_wait(STREAM__SEND);
-}
-
-static void sample_to_host(struct bench *bench)
-{
-    (void) bench;
-    gpu_copy(STREAM__SEND, limit.pinned, limit.memory, limit.bytes);
-    gpu_wait(STREAM__SEND);
-}
-
-static void sample_from_host(struct bench *bench)
-{
-    (void) bench;
-    gpu_copy(STREAM__SEND, limit.memory, limit.pinned, limit.bytes);
-    gpu_wait(STREAM__SEND);
-}
-
-static void sample_idle(struct bench *bench)
-{
-    (void) bench;
-}
-
-/* Rank 0 measures alone: the other may share its GPU. */
-static void limit_row(struct bench *bench, const char *label, sample_fn fn, size_t bytes)
-{
-    int n = samples_take(bench, bench->rank == 0 ? fn : sample_idle);
-
-    if (bench->rank == 0)
-        bench_row(label, (long long) bytes, bench->seconds, n);
-}
-
-static void limits_measure(struct bench *bench)
-{
-    int i;
-
-    limit_row(bench, "limit:gpu/1:launch:none", sample_launch, 0);
-    for (i = 0; i < bench->opt.n_sizes; i++) {
-        limit.bytes = (size_t) bench->opt.size[i];
-        limit.pinned = pinned_alloc(limit.bytes);
-        limit.memory = gpu_alloc(limit.bytes);
-        if (!limit.pinned || !limit.memory)
-            bench_fail("memory for a copy", "there is none");
-        limit_row(bench, "limit:gpu/1:to-host:contiguous", sample_to_host, limit.bytes);
-        limit_row(bench, "limit:gpu/1:from-host:contiguous", sample_from_host, limit.bytes);
-        pinned_free(limit.pinned);
-        gpu_free(limit.memory);
-    }
+        fprintf(stderr, "tuned: %s, %s, %s of %zu bytes: chunks of %zu bytes (0: all at once)%s\n",
+                place_name[bench->place], method_name[bench->method], bench->link.shape->name,
+                bench->link.shape->bytes, best.chunk, best.is_staged ? ", staged" : "");
 }
 
 #endif /* WITH_GPU */
@@ -267,7 +215,7 @@ static int method_run(struct bench *bench)
     int right = 1;
 
 #ifdef WITH_GPU
-    if (bench->method == METHOD__KERNEL) {
+    if (bench->method == METHOD__KERNEL || bench->method == METHOD__KERNEL_GPU) {
         tuning_choose(bench);
         right = is_right(bench, 1, 1);
     }
@@ -279,7 +227,7 @@ static int method_run(struct bench *bench)
     if (opt->measure[MEASURE__BIDIR])
         right = right && measure_bidir(bench);
     right = right && measure_rate(bench) && measure_window(bench) && measure_isend(bench) &&
-        measure_iprobe(bench);
+        measure_iprobe(bench) && measure_local(bench);
 #ifdef WITH_GPU
     right = right && measure_beside(bench);
     if (opt->measure[MEASURE__OVERLAP])
@@ -301,7 +249,8 @@ static void link_describe(struct bench *bench, const struct shape *shape, size_t
     link->on_gpu = place_on_gpu(bench, link->rank);
     link->peer_on_gpu = place_on_gpu(bench, link->peer);
     link->shape = shape;
-    link->has_own = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__COPY2D];
+    link->has_pinned = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__COPY2D];
+    link->has_staging = bench->opt.method[METHOD__KERNEL] || bench->opt.method[METHOD__KERNEL_GPU];
     link->images = load_images(bench);
     if (link->images > 1 && (size_t) link->images * link_image_bytes(shape) > MAX_BUFFER) {
         if (bench->rank == 0)

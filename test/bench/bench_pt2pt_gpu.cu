@@ -27,6 +27,7 @@ static cudaStream_t stream_of[N_STREAMS];
 static cudaEvent_t event_of[N_STREAMS][GPU_EVENTS];
 static unsigned long long *counter;     /* in GPU memory */
 static int n_multiprocessors;
+static int current_gpu, peer_gpu;
 
 static dim3 blocks_for(uint64_t items)
 {
@@ -51,6 +52,7 @@ void gpu_open(int number)
 {
     int s, e;
 
+    current_gpu = number;
     CUDA_MUST(cudaSetDevice(number));
     CUDA_MUST(cudaDeviceGetAttribute(&n_multiprocessors, cudaDevAttrMultiProcessorCount, number));
     for (s = 0; s < N_STREAMS; s++) {
@@ -91,6 +93,36 @@ void *pinned_alloc(size_t bytes)
 void pinned_free(void *memory)
 {
     CUDA_MUST(cudaFreeHost(memory));
+}
+
+int gpu_peer_open(int number)
+{
+    int can;
+
+    CUDA_MUST(cudaDeviceCanAccessPeer(&can, current_gpu, number));
+    if (!can)
+        return 0;
+    peer_gpu = number;
+    CUDA_MUST(cudaDeviceEnablePeerAccess(number, 0));
+    return 1;
+}
+
+void *gpu_peer_alloc(size_t bytes)
+{
+    void *memory;
+
+    CUDA_MUST(cudaSetDevice(peer_gpu));
+    memory = gpu_alloc(bytes);
+    CUDA_MUST(cudaSetDevice(current_gpu));
+    return memory;
+}
+
+void gpu_peer_close(void)
+{
+    CUDA_MUST(cudaDeviceDisablePeerAccess(peer_gpu));
+    CUDA_MUST(cudaSetDevice(peer_gpu));
+    CUDA_MUST(cudaDeviceReset());
+    CUDA_MUST(cudaSetDevice(current_gpu));
 }
 
 int gpu_layout_make(const struct layout *layout, struct layout *on_gpu)

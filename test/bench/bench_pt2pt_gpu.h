@@ -36,6 +36,13 @@ void gpu_free(void *memory);
 void *pinned_alloc(size_t bytes);
 void pinned_free(void *memory);
 
+/* Make memory of another GPU accessible to the current one, by its number from 0; returns 0 if it
+ * cannot be. Memory that is allocated there is freed by gpu_free. Closing ends this process's use
+ * of that GPU. */
+int gpu_peer_open(int number);
+void *gpu_peer_alloc(size_t bytes);
+void gpu_peer_close(void);
+
 /* Copy a layout, with its lists in GPU memory; returns 0 if there is none. */
 int gpu_layout_make(const struct layout *layout, struct layout *on_gpu);
 void gpu_layout_free(struct layout *on_gpu);

@@ -64,7 +64,7 @@ static long long first_take(struct bench *bench, const struct shape *shape, int 
 /* Rows of one size. */
 static int firsts_measure(struct bench *bench, int type, size_t bytes)
 {
-    const char *method = method_name[METHOD__DATATYPE];
+    const char *method = bench->opt.label;
     struct shape shape;
     double next, pair[2] = { 0.0, 0.0 };
     char kind[64];
@@ -235,7 +235,7 @@ static int peers_type_measure(struct bench *bench, int type)
         memory_poke(peers.on_gpu, peers.recv + peers.place[0] - 1, POISON_BYTE ^ 1);
     right = all_right(bench, kind, bytes, peers_check());
     if (right)
-        row_print_of(bench, "peers", method_name[METHOD__DATATYPE], kind, bytes, bench->seconds, n,
+        row_print_of(bench, "peers", bench->opt.label, kind, bytes, bench->seconds, n,
                      (double) peers.to_each * (peers.n_ranks - 1));
     peers_close();
     return right ? EXIT__GOOD : EXIT__WRONG_DATA;

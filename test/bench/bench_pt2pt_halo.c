@@ -273,8 +273,9 @@ static int method_measure(struct bench *bench)
         data_corrupt(bench->opt.corrupt);
     if (!all_right(bench, kind, (size_t) halo.message_words * 8, data_check()))
         return 0;
-    row_print_of(bench, "halo26", halo_method_name[bench->method], kind,
-                 (size_t) halo.message_words * 8, bench->seconds, n, 1.0);
+    row_print_of(bench, "halo26", bench->method == 0 ? bench->opt.label :
+                 halo_method_name[bench->method], kind, (size_t) halo.message_words * 8,
+                 bench->seconds, n, 1.0);
     return 1;
 }
 

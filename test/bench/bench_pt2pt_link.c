@@ -14,7 +14,8 @@
 #define TAG 1
 #define CHUNKS_IN_FLIGHT GPU_EVENTS
 
-const char *const method_name[N_METHODS] = { "datatype", "kernel", "copy2d", "contiguous" };
+const char *const method_name[N_METHODS] =
+    { "datatype", "kernel", "kernel-gpu", "copy2d", "contiguous" };
 
 enum { SEND, RECV };            /* index of pinned and staging */
 
@@ -48,12 +49,14 @@ static int link_memory_get(struct link *link)
     link->layout = link->shape->layout;
 #ifdef WITH_GPU
     if (link->on_gpu) {
+        size_t bytes = link->shape->bytes * (size_t) link->images;
         int i;
 
-        for (i = SEND; i <= RECV && link->has_own; i++) {
-            link->pinned[i] = pinned_alloc(link->shape->bytes * (size_t) link->images);
-            link->staging[i] = gpu_alloc(link->shape->bytes * (size_t) link->images);
-            is_there = is_there && link->pinned[i] && link->staging[i];
+        for (i = SEND; i <= RECV; i++) {
+            link->pinned[i] = link->has_pinned ? pinned_alloc(bytes) : NULL;
+            link->staging[i] = link->has_staging ? gpu_alloc(bytes) : NULL;
+            is_there = is_there && (link->pinned[i] || !link->has_pinned) &&
+                (link->staging[i] || !link->has_staging);
         }
         if (!gpu_layout_make(&link->shape->layout, &link->layout)) {
             link->layout.family = LAYOUT__STRIDED;      /* there is no list to free */
@@ -106,13 +109,15 @@ void link_close(struct link *link)
 
 int link_is_own(int method)
 {
-    return method == METHOD__KERNEL || method == METHOD__COPY2D;
+    return method == METHOD__KERNEL || method == METHOD__KERNEL_GPU || method == METHOD__COPY2D;
 }
 
 int link_can(const struct link *link, int method)
 {
     if (method == METHOD__KERNEL)
         return link->on_gpu || link->peer_on_gpu;
+    if (method == METHOD__KERNEL_GPU)
+        return link->on_gpu && link->peer_on_gpu;
     if (method == METHOD__COPY2D)
         return (link->on_gpu || link->peer_on_gpu) && link->shape->width > 0;
     return 1;
@@ -161,49 +166,71 @@ static void message_of(const struct link *link, int method, MPI_Datatype * type,
     *count = method == METHOD__CONTIGUOUS ? (int) link->shape->bytes : link->shape->count;
 }
 
+void link_pack(struct link *link, void *packed)
+{
+    int at = 0;
+
+    MPI_Pack(send_data(link), link->shape->count, link->shape->type, packed,
+             (int) link->shape->bytes, &at, MPI_COMM_SELF);
+}
+
+void link_unpack(struct link *link, const void *packed)
+{
+    int at = 0;
+
+    MPI_Unpack(packed, (int) link->shape->bytes, &at, recv_data(link, 0), link->shape->count,
+               link->shape->type, MPI_COMM_SELF);
+}
+
 /* ---- a user's own method, all at once ---- */
 
 #ifdef WITH_GPU
+
+/* What is sent, or received, as bytes. */
+static unsigned char *wire_of(const struct link *link, int method, int way)
+{
+    return method == METHOD__KERNEL_GPU ? link->staging[way] : link->pinned[way];
+}
 
 static int bytes_of(const struct link *link)
 {
     return (int) link->shape->bytes;
 }
 
-/* Start packing the message to pinned memory, as number slot in it. */
+/* Start packing the message to what is sent, as number slot in it. */
 static void own_pack(struct link *link, int method, int slot)
 {
     const struct shape *shape = link->shape;
-    unsigned char *pinned = link->pinned[SEND] + (size_t) slot * shape->bytes;
+    unsigned char *wire = wire_of(link, method, SEND) + (size_t) slot * shape->bytes;
     unsigned char *staging = link->staging[SEND] + (size_t) slot * shape->bytes;
 
     if (method == METHOD__COPY2D) {
-        gpu_copy_2d(STREAM__SEND, pinned, shape->width, send_data(link), shape->pitch, shape->width,
+        gpu_copy_2d(STREAM__SEND, wire, shape->width, send_data(link), shape->pitch, shape->width,
                     shape->height);
         return;
     }
     gpu_move(STREAM__SEND, &link->layout, send_data(link),
-             link->tuning.is_staged ? staging : pinned, 0, link->layout.n_words, 0);
+             link->tuning.is_staged ? staging : wire, 0, link->layout.n_words, 0);
     if (link->tuning.is_staged)
-        gpu_copy(STREAM__SEND, pinned, staging, shape->bytes);
+        gpu_copy(STREAM__SEND, wire, staging, shape->bytes);
 }
 
-/* Start unpacking message number slot in pinned memory to an image. */
+/* Start unpacking message number slot of what was received to an image. */
 static void own_unpack(struct link *link, int method, int slot, int image)
 {
     const struct shape *shape = link->shape;
-    unsigned char *pinned = link->pinned[RECV] + (size_t) slot * shape->bytes;
+    unsigned char *wire = wire_of(link, method, RECV) + (size_t) slot * shape->bytes;
     unsigned char *staging = link->staging[RECV] + (size_t) slot * shape->bytes;
 
     if (method == METHOD__COPY2D) {
-        gpu_copy_2d(STREAM__RECV, recv_data(link, image), shape->pitch, pinned, shape->width,
+        gpu_copy_2d(STREAM__RECV, recv_data(link, image), shape->pitch, wire, shape->width,
                     shape->width, shape->height);
         return;
     }
     if (link->tuning.is_staged)
-        gpu_copy(STREAM__RECV, staging, pinned, shape->bytes);
+        gpu_copy(STREAM__RECV, staging, wire, shape->bytes);
     gpu_move(STREAM__RECV, &link->layout, recv_data(link, image),
-             link->tuning.is_staged ? staging : pinned, 0, link->layout.n_words, 1);
+             link->tuning.is_staged ? staging : wire, 0, link->layout.n_words, 1);
 }
 
 /* ---- a user's own method, in chunks: packing overlaps with sending ---- */
@@ -211,18 +238,20 @@ static void own_unpack(struct link *link, int method, int slot, int image)
 struct flow {
     struct link *link;
     int is_recv;
+    unsigned char *wire;        /* what is sent or received: CHUNKS_IN_FLIGHT chunks */
     uint32_t chunk_words, n_chunks;
     uint32_t begun, passed_on, done;    /* chunks: packed or received; sent or unpacked; complete */
     MPI_Request request[CHUNKS_IN_FLIGHT];
 };
 
-static void flow_start(struct flow *flow, struct link *link, int is_recv)
+static void flow_start(struct flow *flow, struct link *link, int method, int is_recv)
 {
     uint32_t word = (uint32_t) link->layout.word;
 
     memset(flow, 0, sizeof(*flow));
     flow->link = link;
     flow->is_recv = is_recv;
+    flow->wire = wire_of(link, method, is_recv ? RECV : SEND);
     flow->chunk_words = (uint32_t) (link->tuning.chunk / word);
     if (flow->chunk_words == 0 || flow->chunk_words > link->layout.n_words)
         flow->chunk_words = link->layout.n_words;
@@ -236,7 +265,7 @@ static uint32_t flow_words(const struct flow *flow, uint32_t chunk)
     return left < flow->chunk_words ? left : flow->chunk_words;
 }
 
-/* The address of a chunk in pinned or in staging memory. */
+/* The address of a chunk in what is sent or received, or in staging memory. */
 static unsigned char *flow_slot(const struct flow *flow, unsigned char *memory, uint32_t chunk)
 {
     return memory + (size_t) (chunk % CHUNKS_IN_FLIGHT) * flow->chunk_words *
@@ -249,17 +278,17 @@ static void flow_move(struct flow *flow, uint32_t chunk)
     struct link *link = flow->link;
     int way = flow->is_recv ? RECV : SEND, stream = flow->is_recv ? STREAM__RECV : STREAM__SEND;
     uint32_t n = flow_words(flow, chunk);
-    unsigned char *pinned = flow_slot(flow, link->pinned[way], chunk);
+    unsigned char *wire = flow_slot(flow, flow->wire, chunk);
     unsigned char *staging = flow_slot(flow, link->staging[way], chunk);
     size_t bytes = (size_t) n * (size_t) link->layout.word;
 
     if (link->tuning.is_staged && flow->is_recv)
-        gpu_copy(stream, staging, pinned, bytes);
+        gpu_copy(stream, staging, wire, bytes);
     gpu_move(stream, &link->layout, flow->is_recv ? recv_data(link, 0) : send_data(link),
-             link->tuning.is_staged ? staging : pinned, chunk * flow->chunk_words, n,
+             link->tuning.is_staged ? staging : wire, chunk * flow->chunk_words, n,
              flow->is_recv);
     if (link->tuning.is_staged && !flow->is_recv)
-        gpu_copy(stream, pinned, staging, bytes);
+        gpu_copy(stream, wire, staging, bytes);
     gpu_mark(stream, (int) (chunk % CHUNKS_IN_FLIGHT));
 }
 
@@ -279,7 +308,7 @@ static void flow_step_send(struct flow *flow)
     while (flow->begun < flow->n_chunks && flow->begun - flow->done < CHUNKS_IN_FLIGHT)
         flow_move(flow, flow->begun++);
     if (chunk < flow->begun && gpu_passed(STREAM__SEND, (int) (chunk % CHUNKS_IN_FLIGHT))) {
-        MPI_Isend(flow_slot(flow, link->pinned[SEND], chunk),
+        MPI_Isend(flow_slot(flow, flow->wire, chunk),
                   (int) flow_words(flow, chunk) * link->layout.word, MPI_BYTE, link->peer, TAG,
                   MPI_COMM_WORLD, &flow->request[chunk % CHUNKS_IN_FLIGHT]);
         flow->passed_on++;
@@ -295,7 +324,7 @@ static void flow_step_recv(struct flow *flow)
     while (flow->begun < flow->n_chunks && flow->begun - flow->done < CHUNKS_IN_FLIGHT) {
         uint32_t chunk = flow->begun++;
 
-        MPI_Irecv(flow_slot(flow, link->pinned[RECV], chunk),
+        MPI_Irecv(flow_slot(flow, flow->wire, chunk),
                   (int) flow_words(flow, chunk) * link->layout.word, MPI_BYTE, link->peer, TAG,
                   MPI_COMM_WORLD, &flow->request[chunk % CHUNKS_IN_FLIGHT]);
     }
@@ -320,7 +349,7 @@ static int flow_step(struct flow *flow)
 
 static int is_chunked(const struct link *link, int method)
 {
-    return method == METHOD__KERNEL && link->tuning.chunk > 0;
+    return method != METHOD__COPY2D && link->tuning.chunk > 0;
 }
 
 static void own_send(struct link *link, int method)
@@ -328,14 +357,15 @@ static void own_send(struct link *link, int method)
     struct flow flow;
 
     if (is_chunked(link, method)) {
-        flow_start(&flow, link, 0);
+        flow_start(&flow, link, method, 0);
         while (!flow_step(&flow)) {
         }
         return;
     }
     own_pack(link, method, 0);
     gpu_wait(STREAM__SEND);
-    MPI_Send(link->pinned[SEND], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD);
+    MPI_Send(wire_of(link, method, SEND), bytes_of(link), MPI_BYTE, link->peer, TAG,
+             MPI_COMM_WORLD);
 }
 
 static void own_recv(struct link *link, int method)
@@ -343,12 +373,12 @@ static void own_recv(struct link *link, int method)
     struct flow flow;
 
     if (is_chunked(link, method)) {
-        flow_start(&flow, link, 1);
+        flow_start(&flow, link, method, 1);
         while (!flow_step(&flow)) {
         }
         return;
     }
-    MPI_Recv(link->pinned[RECV], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
+    MPI_Recv(wire_of(link, method, RECV), bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
              MPI_STATUS_IGNORE);
     own_unpack(link, method, 0, 0);
     gpu_wait(STREAM__RECV);
@@ -362,20 +392,20 @@ static void own_exchange(struct link *link, int method)
     int is_out = 0, is_in = 0;
 
     if (is_chunked(link, method)) {
-        flow_start(&out, link, 0);
-        flow_start(&in, link, 1);
+        flow_start(&out, link, method, 0);
+        flow_start(&in, link, method, 1);
         while (!is_out || !is_in) {
             is_in = flow_step(&in);
             is_out = flow_step(&out);
         }
         return;
     }
-    MPI_Irecv(link->pinned[RECV], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
-              &request[0]);
+    MPI_Irecv(wire_of(link, method, RECV), bytes_of(link), MPI_BYTE, link->peer, TAG,
+              MPI_COMM_WORLD, &request[0]);
     own_pack(link, method, 0);
     gpu_wait(STREAM__SEND);
-    MPI_Isend(link->pinned[SEND], bytes_of(link), MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD,
-              &request[1]);
+    MPI_Isend(wire_of(link, method, SEND), bytes_of(link), MPI_BYTE, link->peer, TAG,
+              MPI_COMM_WORLD, &request[1]);
     MPI_Waitall(2, request, status);
     own_unpack(link, method, 0, 0);
     gpu_wait(STREAM__RECV);
@@ -391,8 +421,8 @@ static void own_send_many(struct link *link, int method, int n)
         own_pack(link, method, i);
     gpu_wait(STREAM__SEND);
     for (i = 0; i < n; i++)
-        MPI_Isend(link->pinned[SEND] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
-                  link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+        MPI_Isend(wire_of(link, method, SEND) + (size_t) i * link->shape->bytes, bytes_of(link),
+                  MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
     requests_wait(n, request);
 }
 
@@ -402,8 +432,8 @@ static void own_recv_many(struct link *link, int method, int n)
     int i;
 
     for (i = 0; i < n; i++)
-        MPI_Irecv(link->pinned[RECV] + (size_t) i * link->shape->bytes, bytes_of(link), MPI_BYTE,
-                  link->peer, TAG, MPI_COMM_WORLD, &request[i]);
+        MPI_Irecv(wire_of(link, method, RECV) + (size_t) i * link->shape->bytes, bytes_of(link),
+                  MPI_BYTE, link->peer, TAG, MPI_COMM_WORLD, &request[i]);
     requests_wait(n, request);
     for (i = 0; i < n; i++)
         own_unpack(link, method, i, i);

@@ -19,6 +19,7 @@ enum {
     METHOD__DATATYPE,           /* MPI's datatype on the buffer, in any memory: the object of the
                                  * benchmark */
     METHOD__KERNEL,             /* a user's kernel packs to pinned memory, which is sent as bytes */
+    METHOD__KERNEL_GPU,         /* a user's kernel packs to GPU memory, which is sent as bytes */
     METHOD__COPY2D,             /* a 2-D copy to pinned memory, which is sent as bytes */
     METHOD__CONTIGUOUS,         /* as many contiguous bytes in the same memory: the reference */
     N_METHODS
@@ -28,10 +29,11 @@ extern const char *const method_name[N_METHODS];
 
 enum { CORRUPT__NONE, CORRUPT__DATA, CORRUPT__GUARD };
 
-/* Parameters of METHOD__KERNEL. */
+/* Parameters of METHOD__KERNEL and METHOD__KERNEL_GPU. */
 struct tuning {
     size_t chunk;               /* bytes packed, sent and unpacked at a time; 0: all at once */
-    int is_staged;              /* pack in GPU memory and copy, or pack directly to pinned memory */
+    int is_staged;              /* METHOD__KERNEL: pack in GPU memory and copy, or pack directly to
+                                 * pinned memory */
 };
 
 struct link {
@@ -41,7 +43,7 @@ struct link {
     const struct shape *shape;
     struct layout layout;       /* with lists in this rank's memory */
     int images;
-    int has_own;                /* whether a user's own methods will also be used */
+    int has_pinned, has_staging;        /* for a user's own methods, if they are to be used */
     size_t image_bytes;         /* distance of images */
     size_t send_bytes, recv_bytes;      /* of the buffers, guards included */
     unsigned char *send, *recv;
@@ -51,7 +53,8 @@ struct link {
 };
 
 /* Allocate and fill the buffers; returns 0, with nothing allocated, if there is no memory. The
- * caller sets rank, peer, on_gpu, peer_on_gpu, shape, images and has_own, and closes the link. */
+ * caller sets rank, peer, on_gpu, peer_on_gpu, shape, images, has_pinned and has_staging, and
+ * closes the link. */
 int link_open(struct link *link);
 void link_close(struct link *link);
 
@@ -85,6 +88,11 @@ void link_irecv_many(const struct link *link, int method, int n, MPI_Request * r
 
 /* Wait for all of them. */
 void requests_wait(int n, MPI_Request * request);
+
+/* MPI_Pack the send buffer to memory of the message's bytes, of the same kind, or MPI_Unpack from
+ * there to image 0. */
+void link_pack(struct link *link, void *packed);
+void link_unpack(struct link *link, const void *packed);
 
 /* Corrupt a byte that was received, or the one before it. */
 void link_corrupt(struct link *link, int corrupt);

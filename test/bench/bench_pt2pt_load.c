@@ -147,7 +147,7 @@ int measure_isend(struct bench *bench)
     if (!is_right(bench, 0, BURST))
         return 0;
     row_print(bench, "isend-first", n, 1.0);
-    row_print_of(bench, "isend-burst", method_name[bench->method], bench->link.shape->name,
+    row_print_of(bench, "isend-burst", row_method(bench), bench->link.shape->name,
                  bench->link.shape->bytes, bench->more, n, BURST);
     return 1;
 }

@@ -17,18 +17,19 @@
 
 static const char *const measure_name[N_MEASURES] =
     { "pingpong", "bidir", "rate", "overlap", "limit", "window", "isend", "iprobe", "beside",
-    "halo26", "peers", "first"
+    "local", "halo26", "peers", "first"
 };
 const char *const place_name[N_PLACES] = { "host-host", "host-gpu", "gpu-host", "gpu-gpu" };
 
 static const char usage_text[] =
     "usage: mpiexec -n N bench_pt2pt [options]; a LIST has commas between its entries\n"
     "  --measures LIST     with two ranks, of pingpong, bidir, rate, overlap, limit (default:\n"
-    "                      these), window, isend, iprobe, beside; with two or more, of halo26,\n"
-    "                      peers, first (default with more: these)\n"
+    "                      these), window, isend, iprobe, beside, local; with two or more, of\n"
+    "                      halo26, peers, first (default with more: these)\n"
     "  --places LIST       memory of rank 0 and of rank 1: host-host, host-gpu, gpu-host, gpu-gpu\n"
     "                      (default: all but gpu-host; without a GPU: host-host)\n"
-    "  --methods LIST      of datatype, kernel, copy2d, contiguous (default: all)\n"
+    "  --methods LIST      of datatype, kernel, kernel-gpu, copy2d, contiguous (default: all)\n"
+    "  --label NAME        of the method datatype in the output, to tell runs apart\n"
     "  --types LIST        --list prints them (default: all)\n"
     "  --sizes LIST        bytes, also as 4K or 1M (default: 8,64,256,1K,4K,16K,64K,256K,1M,4M,\n"
     "                      16M,64M)\n"
@@ -80,6 +81,15 @@ static const char *place_name_of(int i)
 static const char *method_name_of(int i)
 {
     return method_name[i];
+}
+
+/* The separators of a row may not be part of it. */
+static int label_option(const char *text, struct options *opt)
+{
+    if (strlen(text) == 0 || strlen(text) >= MAX_LABEL || strpbrk(text, ":, \t"))
+        return 0;
+    strcpy(opt->label, text);
+    return 1;
 }
 
 /* Messages are below 2 GiB, so that their bytes fit into an int. */
@@ -141,6 +151,8 @@ static int option_take(const char *name, const char *value, struct options *opt)
         return names_option(value, place_name_of, N_PLACES, opt->place);
     if (strcmp(name, "--methods") == 0)
         return names_option(value, method_name_of, N_METHODS, opt->method);
+    if (strcmp(name, "--label") == 0)
+        return label_option(value, opt);
     if (strcmp(name, "--types") == 0)
         return names_option(value, shape_name, shape_count(), opt->type);
     if (strcmp(name, "--sizes") == 0)
@@ -173,7 +185,8 @@ static void quick_take(struct options *opt, int n_ranks)
     int i;
 
     for (i = 0; i < N_MEASURES; i++)
-        opt->measure[i] = (n_ranks == 2 || i >= MEASURES_OF_TWO) && i != MEASURE__OVERLAP;
+        opt->measure[i] = (n_ranks == 2 || i >= MEASURES_OF_TWO) &&
+            i != MEASURE__OVERLAP && i != MEASURE__LOCAL;
     opt->place[PLACE__GPU_HOST] = opt->place[PLACE__GPU_GPU];
     opt->place[PLACE__HOST_HOST] = !opt->place[PLACE__GPU_GPU];
     for (i = 0; i < N_METHODS; i++)
@@ -206,6 +219,7 @@ void options_default(struct options *opt, int n_gpus, int n_ranks)
     opt->repetitions = 1000;
     opt->milliseconds = 40;
     opt->least = 5;
+    strcpy(opt->label, method_name[METHOD__DATATYPE]);
     opt->exit_status = EXIT__CANNOT_RUN;
 }
 

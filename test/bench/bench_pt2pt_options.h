@@ -14,8 +14,8 @@ enum { EXIT__GOOD = 0, EXIT__WRONG_DATA = 1, EXIT__CANNOT_RUN = 2 };
 
 /* From halo26 on they are for any number of ranks, the others for two. */
 enum { MEASURE__PINGPONG, MEASURE__BIDIR, MEASURE__RATE, MEASURE__OVERLAP, MEASURE__LIMIT,
-    MEASURE__WINDOW, MEASURE__ISEND, MEASURE__IPROBE, MEASURE__BESIDE, MEASURE__HALO26,
-    MEASURE__PEERS, MEASURE__FIRST, N_MEASURES
+    MEASURE__WINDOW, MEASURE__ISEND, MEASURE__IPROBE, MEASURE__BESIDE, MEASURE__LOCAL,
+    MEASURE__HALO26, MEASURE__PEERS, MEASURE__FIRST, N_MEASURES
 };
 #define MEASURES_OF_TWO MEASURE__HALO26
 
@@ -25,6 +25,7 @@ extern const char *const place_name[N_PLACES];
 #define MAX_TYPES 32
 #define MAX_SIZES 64
 #define MAX_BLOCKS_LISTED 8
+#define MAX_LABEL 32
 
 struct options {
     int measure[N_MEASURES];    /* whether to run it */
@@ -44,6 +45,7 @@ struct options {
     int gpus;                   /* number that the ranks are distributed to: rank r uses GPU r %
                                  * gpus */
     int chunk;                  /* bytes, of the user's kernel; 0: tuned */
+    char label[MAX_LABEL];      /* of METHOD__DATATYPE in the output */
     int corrupt;                /* CORRUPT__ value: what to corrupt before the check */
     int verbose;
     int exit_status;

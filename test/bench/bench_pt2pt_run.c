@@ -86,9 +86,14 @@ void row_print_of(struct bench *bench, const char *measure, const char *method, 
     bench_row(label, (long long) bytes, seconds, n);
 }
 
+const char *row_method(const struct bench *bench)
+{
+    return bench->method == METHOD__DATATYPE ? bench->opt.label : method_name[bench->method];
+}
+
 void row_print(struct bench *bench, const char *measure, int n, double parts)
 {
-    row_print_of(bench, measure, method_name[bench->method], bench->link.shape->name,
+    row_print_of(bench, measure, row_method(bench), bench->link.shape->name,
                  bench->link.shape->bytes, bench->seconds, n, parts);
 }
 

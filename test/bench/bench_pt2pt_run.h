@@ -51,6 +51,9 @@ void row_print_of(struct bench *bench, const char *measure, const char *method, 
 /* The same for the current case. */
 void row_print(struct bench *bench, const char *measure, int n, double parts);
 
+/* The name of the current case's method in its row. */
+const char *row_method(const struct bench *bench);
+
 /* Whether a rank's buffers are on a GPU in the current case: rank 0 is one end, all others are the
  * other end. */
 int place_on_gpu(const struct bench *bench, int rank);

@@ -134,6 +134,36 @@ EXPORT cudaError_t CUDARTAPI cudaDeviceCanAccessPeer(int *can, int device, int p
     RETURN(cuDeviceCanAccessPeer(can, device, peer));
 }
 
+/* Calls the driver with the runtime's context of a device. */
+static CUresult with_primary(int device, CUresult(*call) (CUcontext context))
+{
+    CUcontext current, primary = NULL;
+    CUresult res = cuCtxGetCurrent(&current);
+
+    if (res == CUDA_SUCCESS)
+        res = primary_use(device);
+    if (res == CUDA_SUCCESS)
+        res = cuCtxGetCurrent(&primary);
+    if (res == CUDA_SUCCESS)
+        res = cuCtxSetCurrent(current);
+    return res == CUDA_SUCCESS ? call(primary) : res;
+}
+
+static CUresult peer_enable(CUcontext peer)
+{
+    return cuCtxEnablePeerAccess(peer, 0);
+}
+
+EXPORT cudaError_t CUDARTAPI cudaDeviceEnablePeerAccess(int peer, unsigned int flags)
+{
+    RETURN(flags ? CUDA_ERROR_INVALID_VALUE : with_primary(peer, peer_enable));
+}
+
+EXPORT cudaError_t CUDARTAPI cudaDeviceDisablePeerAccess(int peer)
+{
+    RETURN(with_primary(peer, cuCtxDisablePeerAccess));
+}
+
 EXPORT cudaError_t CUDARTAPI cudaRuntimeGetVersion(int *version)
 {
     *version = CUDART_VERSION;
