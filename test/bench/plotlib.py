@@ -19,6 +19,7 @@ def pyplot():
 
 def save(plt, figure, path):
     """Writes the figure and closes it."""
-    figure.tight_layout()
+    if figure.get_layout_engine() is None:
+        figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

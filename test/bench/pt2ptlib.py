@@ -2,7 +2,7 @@
 ## Copyright (C) by the MPICH-Gpudt authors
 ##     See COPYRIGHT in top-level directory
 ##
-"""Reads bench_pt2pt's output, and computes the figures under load and compares them with their goals.
+"""Reads bench_pt2pt's output, and computes the figures of run-load and compares them with their goals.
 Needs only Python itself, so that run-load runs anywhere."""
 
 import csv
@@ -25,6 +25,8 @@ class Results:
             if not header or header[:3] != ["type", "bytes", "us_median"]:
                 raise ValueError(f"{path}: not from bench_pt2pt")
             for row in rows:
+                if row == header:  # of the next run in a file of several
+                    continue
                 measure, memory, method, kind = row[0].split(":")
                 if measure == "limit":
                     self.limits[method][int(row[1])] = float(row[2])
@@ -182,11 +184,97 @@ def beside_goals(results):
                            False, f"at {size_name(worst)}")
 
 
-def goals_print(results):
+# ---- figures of the direct way ----
+
+# bytes -> goal of any type, and of contiguous bytes
+LAUNCHES = {8: (None, 1.15), KIB: (1.3, 1.3), 64 * KIB: (1.4, 1.4)}
+FIXED = {MIB: (18, 12.5), 4 * MIB: (32, 20)}
+WINDOW_PARTS = {256 * KIB: 0.6, 4 * MIB: 0.9, 16 * MIB: 0.9}
+
+
+def pair_bound(results, kind, size, found):
+    """The goal of a message between two GPUs in us, from what was measured in the same run, or None."""
+    which = 1 if kind == "contiguous" else 0
+    local = [results.cases[way, "gpu-gpu/2", kind]["datatype"].get(found) for way in ("pack", "unpack")]
+    launch, peer = results.limits["launch"].get(0), results.limits["peer"].get(size)
+    if size in LAUNCHES:
+        part = LAUNCHES[size][which]
+        return part * launch if part and launch else None
+    if size in FIXED:
+        return max(FIXED[size][which], 1.25 * (local[1] or 0) if size == 4 * MIB and not which else 0)
+    if not peer or not all(local):
+        return None
+    return 1.05 * peer if which else 1.25 * max(peer, *local)
+
+
+def pair_goals(results):
+    """Between two GPUs: for each size contiguous bytes, and all types from the slowest on."""
+    launch = results.limits["launch"].get(0)
+    for size in (*LAUNCHES, *FIXED, 64 * MIB):
+        goals = []
+        for memory, kind, ours in results.of("pingpong", "gpu-gpu"):
+            found = nearest(ours, size)
+            if memory != "gpu-gpu/2" or not found:
+                continue
+            methods, note = results.cases["pingpong", memory, kind], []
+            if launch and size in LAUNCHES:
+                note.append(f"{ours[found] / launch:.2f} launches")
+            for name, times in (("own kernels", methods["kernel-gpu"]), ("ring", methods["ring"]),
+                                *((way, results.cases[way, memory, kind]["datatype"]) for way in ("pack", "unpack"))):
+                if found in times:
+                    note.append(f"{name} {digits(times[found])}")
+            if size in results.limits["peer"]:
+                note.append(f"copy engine {digits(results.limits['peer'][size])}")
+            goals.append(Goal(f"{size_name(size)}, {kind}", ours[found], "us", pair_bound(results, kind, size, found),
+                              False, ", ".join(note)))
+        yield from sorted(goals, key=lambda goal: (not goal.what.endswith(" contiguous"), -goal.value))
+
+
+def window_direct_goals(results):
+    engine = results.limits["peer-burst"]
+    for measure, ways in (("window", "one way"), ("window-both", "both ways")):
+        for memory, kind, times in results.of(measure, "gpu-gpu"):
+            for size in sorted(engine):
+                found = nearest(times, size)
+                if memory == "gpu-gpu/2" and found:
+                    yield Goal(f"64 outstanding {ways}, {kind}, {size_name(size)}: part of the copy engine's rate",
+                               engine[size] / size * found / times[found], "", WINDOW_PARTS.get(size), True,
+                               f"GB/s each: {digits(found / times[found] / 1e3)} of {digits(size / engine[size] / 1e3)}")
+
+
+def one_gpu_goals(results):
+    for memory, kind, times in results.of("pingpong", "gpu-gpu"):
+        for size in (8, 64 * KIB, 64 * MIB):
+            found = nearest(times, size)
+            if memory != "gpu-gpu/1" or not found:
+                continue
+            local = [results.cases[way, "gpu-gpu/2", kind]["datatype"].get(found) for way in ("pack", "unpack")]
+            bound = 25 if size < MIB else 1.5 * sum(local) if all(local) else None
+            yield Goal(f"two ranks on one GPU, {kind}, {size_name(size)}", times[found], "us", bound, False,
+                       f"pack {digits(local[0])}, unpack {digits(local[1])}" if all(local) else "")
+
+
+def example_goals(results):
+    for memory, kind, times in results.of("halo3d", "gpu-gpu"):
+        yield Goal(f"halo3d {kind}, {memory}: an exchange", times[0] / 1e3, "ms", 0.45)
+    himeno = {memory: times[0] for memory, _, times in results.of("himeno", "gpu-gpu")}
+    if len(himeno) == 2:
+        one, two = himeno["gpu-gpu/1"], himeno["gpu-gpu/2"]
+        yield Goal("himeno L, two GPUs over one", one / two, "", 1.9, True, f"us an iteration: {one:.1f}, {two:.1f}")
+
+
+# ---- tables ----
+
+MAKERS = {
+    "load": (window_goals, bidir_goals, mixed_goals, halo_goals, rate_goals, isend_goals, peers_goals, first_goals,
+             iprobe_goals, beside_goals),
+    "direct": (pair_goals, window_direct_goals, one_gpu_goals, example_goals),
+}
+
+
+def goals_print(results, table="load"):
     """Prints the table of all figures that were measured. Returns the number of missed goals."""
-    makers = (window_goals, bidir_goals, mixed_goals, halo_goals, rate_goals, isend_goals, peers_goals, first_goals,
-              iprobe_goals, beside_goals)
-    goals = [goal for make in makers for goal in make(results)]
+    goals = [goal for make in MAKERS[table] for goal in make(results)]
     width = max((len(goal.what) for goal in goals), default=10)
     print(f"{'figure':{width}} {'value':>10}      {'goal':>10} met")
     for goal in goals:
