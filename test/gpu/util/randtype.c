@@ -156,7 +156,7 @@ static void leaf_make(const struct maker *mk, struct made *m)
     static const struct {
         MPI_Datatype type;
         const char *name;
-    } leaves[] = {
+    } leaves[] = {              /* first those of one primitive each: RANDTYPE_LEAVES */
         {MPI_BYTE, "BYTE"}, {MPI_CHAR, "CHAR"}, {MPI_SHORT, "SHORT"}, {MPI_INT, "INT"},
         {MPI_FLOAT, "FLOAT"}, {MPI_DOUBLE, "DOUBLE"}, {MPI_LONG_LONG, "LONG_LONG"},
         {MPI_LONG_DOUBLE, "LONG_DOUBLE"}, {MPI_C_DOUBLE_COMPLEX, "C_DOUBLE_COMPLEX"},
@@ -165,7 +165,7 @@ static void leaf_make(const struct maker *mk, struct made *m)
         {MPI_SHORT_INT, "SHORT_INT"}, {MPI_LONG_DOUBLE_INT, "LONG_DOUBLE_INT"}
     };
     int nleaves = sizeof(leaves) / sizeof(leaves[0]);
-    int which = (int) rng_range(mk->rng, 0, nleaves + 2);
+    int which = (int) (mk->opts->leaf ? mk->opts->leaf - 1 : rng_range(mk->rng, 0, nleaves + 2));
 
     /* the same cases with and without Fortran, except for these leaves */
     if (which >= nleaves && !MPI_Type_create_f90_integer)

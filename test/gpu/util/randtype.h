@@ -31,10 +31,14 @@ struct randtype_opts {
     MPI_Aint max_span;          /* maximum distance between the lowest and the highest byte */
     int tidy;                   /* 1: no byte occurs twice, so that the type can be received with
                                  * count 1 */
+    int leaf;                   /* 0: of any predefined types; 1 to RANDTYPE_LEAVES: of one, so that
+                                 * types of the same size have the same signature */
 };
 
+#define RANDTYPE_LEAVES 10
+
 /* Default options. */
-#define RANDTYPE_OPTS_DEFAULT { 16, 4096, 1 << 20, 0 }
+#define RANDTYPE_OPTS_DEFAULT { 16, 4096, 1 << 20, 0, 0 }
 
 /* Make a type, committed. The caller frees it with randtype_free, which does not free predefined
  * types.
