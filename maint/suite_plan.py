@@ -11,6 +11,7 @@ command in every run: folder/program, number of processes, arguments, environmen
 
 import os
 import re
+import zlib
 
 DEFAULT_LISTS = ("testlist", "testlist.dtp", "testlist.cvar")
 DEFAULT_NP = 2
@@ -173,6 +174,16 @@ def make_plan(build, srcdir, folders, lists, max_np, every):
             if left:
                 left_out[(unit.folder, unit.list_name)] = len(left)
     return [unit for unit in units if unit.tests], repeats, left_out
+
+
+def sample(units, one_in, seed):
+    """Keep about one test in `one_in`, other ones for another seed; return how many went."""
+    left = 0
+    for unit in units:
+        kept = [test for test in unit.tests if zlib.crc32(f"{seed} {test.key}".encode()) % one_in == 0]
+        left += len(unit.tests) - len(kept)
+        unit.tests = kept
+    return left
 
 
 def program_folders(build, folder, programs):

@@ -10,8 +10,10 @@
  * for which the device has too little memory, and most of those of a program with very many.
  *
  * SHADOW_SIDES selects the buffers: those that calls read ("send"), those that they write ("recv"),
- * or all ("both", the default). At exit the number of operations with device buffers is appended to
- * the file SHADOW_COUNT. */
+ * or all ("both", the default). SHADOW_FIRST is the number of buffers of a process after which only
+ * some are moved. SHADOW_GPUS is the number of GPUs that the processes are dealt out to (default:
+ * 1). At exit the number of operations with device buffers, and of messages that this process has
+ * copied from the sender's GPU memory, is appended to the file SHADOW_COUNT. */
 
 #include "shadow.h"
 
@@ -30,7 +32,8 @@ enum { READ = 1, WRITTEN = 2 };
 /* The first buffers and bytes of a process are moved, and then one buffer of ONE_OF, so that
  * tests that repeat a call a hundred thousand times do not take long; a prime, as calls come in
  * patterns. */
-enum { ALL_OF_FIRST = 2000, ALL_OF_BYTES = 256 << 20, ONE_OF = 31 };
+enum { ALL_OF_BYTES = 256 << 20, ONE_OF = 31 };
+static long all_of_first = 2000;
 
 /* The operations with a request, oldest first. Completed ones may share a handle, and a handle may
  * be reused before the thread that waits for the old request has removed it. */
@@ -38,7 +41,9 @@ static struct operation *pending, **pending_end = &pending;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int sides = READ | WRITTEN;
+static int device;
 static long nbuffers, nbytes, ncalls;
+static unsigned long long ndirect;
 
 static void cuda_ok(cudaError_t err, const char *call)
 {
@@ -74,16 +79,53 @@ __attribute__((constructor)) static void sides_read(void)
     sides = strcmp(text, "send") ? WRITTEN : READ;
 }
 
+__attribute__((constructor)) static void numbers_read(void)
+{
+    const char *rank = getenv("PMI_RANK"), *gpus = getenv("SHADOW_GPUS");
+    const char *first = getenv("SHADOW_FIRST");
+
+    if (rank && gpus && atoi(gpus) > 0)
+        device = atoi(rank) % atoi(gpus);
+    if (first)
+        all_of_first = atol(first);
+}
+
+/* The library's own count of the messages that it has copied from the sender's GPU memory. */
+static unsigned long long direct_count(void)
+{
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    unsigned long long value = 0;
+    int provided, at, n;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    if (MPI_T_pvar_get_index("gpudt_direct_pulls", MPI_T_PVAR_CLASS_COUNTER, &at) == MPI_SUCCESS) {
+        MPI_T_pvar_session_create(&session);
+        MPI_T_pvar_handle_alloc(session, at, NULL, &handle, &n);
+        MPI_T_pvar_read(session, handle, &value);
+        MPI_T_pvar_handle_free(session, &handle);
+        MPI_T_pvar_session_free(&session);
+    }
+    MPI_T_finalize();
+    return value;
+}
+
+int MPI_Finalize(void)
+{
+    ndirect = direct_count();
+    return PMPI_Finalize();
+}
+
 __attribute__((destructor)) static void count_write(void)
 {
     const char *name = getenv("SHADOW_COUNT");
-    char line[32];
+    char line[64];
     int fd;
 
     if (ncalls == 0 || name == NULL)
         return;
     fd = open(name, O_WRONLY | O_APPEND | O_CREAT, 0666);
-    snprintf(line, sizeof(line), "%ld\n", ncalls);
+    snprintf(line, sizeof(line), "%ld %llu\n", ncalls, ndirect);
     if (fd < 0 || write(fd, line, strlen(line)) != (ssize_t) strlen(line))
         fprintf(stderr, "shadow: cannot write to %s\n", name);
     if (fd >= 0)
@@ -97,7 +139,7 @@ static bool has_transpose(size_t sz)
     long n = __atomic_fetch_add(&nbuffers, 1, __ATOMIC_RELAXED);
     long bytes = __atomic_fetch_add(&nbytes, (long) sz, __ATOMIC_RELAXED);
 
-    return (n < ALL_OF_FIRST && bytes < ALL_OF_BYTES) || n % ONE_OF == 0;
+    return (n < all_of_first && bytes < ALL_OF_BYTES) || n % ONE_OF == 0;
 }
 
 /* Allocate a copy of a buffer's memory from its first byte to its last. An empty buffer, one at
@@ -118,6 +160,7 @@ static void shadow_make(struct shadow *s, int use, const void *buf, MPI_Count co
     s->sz = (size_t) (true_extent + (reach < 0 ? -reach : reach));
     if (!has_transpose(s->sz))
         return;
+    CUDA(cudaSetDevice(device));
     err = cudaMalloc((void **) &s->mem, s->sz);
     if (err == cudaErrorMemoryAllocation)
         return;
