@@ -25,8 +25,8 @@ long emu_failed_count(void);
 void emu_quiet(int on);
 
 /* Number of live objects that are not the test's own. what: "memory" (of a device), "host",
- * "mapping" (of another process's memory), "registration", "reservation", "stream", "event", "module", "context"
- * (retained or created), or NULL for all. */
+ * "mapping" (of another process's memory), "registration", "reservation" (of addresses), "stream",
+ * "event", "module", "context" (retained or created), or NULL for all. */
 long emu_live(const char *what);
 
 /* Counts of interprocess memory. what: "open" (mappings now), "most" (the largest "open" so far),

@@ -4,8 +4,8 @@
  */
 
 /* Emulated virtual memory management: physical memory and its mappings at reserved addresses
- * (emu_reserve.c). Physical memory is a part of the device's file, or a file of its own if it can be
- * exported; a mapping maps it at the reserved address's alias. */
+ * (emu_reserve.c). Physical memory is a part of the device's file, or a file of its own if it can
+ * be exported; a mapping maps it at the reserved address's alias. */
 
 #define _GNU_SOURCE
 #include <fcntl.h>

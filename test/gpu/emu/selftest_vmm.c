@@ -124,7 +124,8 @@ static void test_stale(void)
     close(fd);
 }
 
-/* Addresses are reserved, freed and reserved again; a range that is mapped anew has a new number. */
+/* Addresses are reserved, freed and reserved again; a range that is mapped anew has a new
+ * number. */
 static void test_reservations(void)
 {
     CUmemGenericAllocationHandle handle = make(0, CU_MEM_HANDLE_TYPE_NONE);

@@ -7,8 +7,8 @@
  * each if the machine has two. To be run with MPIR_CVAR_GPUDT_DIRECT=always, except where noted.
  *
  * Usage: direct WHAT [KIND]
- * KIND is the kind of memory, device if omitted; shareable is that of mapped virtual ranges, which are
- * shared by file descriptors.
+ * KIND is the kind of memory, device if omitted; shareable is that of mapped virtual ranges, which
+ * are shared by file descriptors.
  *   pulled    messages of every kind of datatype are copied this way, expected ones and unexpected
  *             ones, and nothing passes through host memory
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU

@@ -3,16 +3,16 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests messages from mapped virtual ranges, which receivers map by file descriptors. Two processes,
- * with a GPU each if the machine has two, and MPIR_CVAR_GPUDT_DIRECT=always.
+/* Tests messages from mapped virtual ranges, which receivers map by file descriptors. Two
+ * processes, with a GPU each if the machine has two, and MPIR_CVAR_GPUDT_DIRECT=always.
  *
  * Usage: ranges WHAT
  *   remapped     other memory at the same address for each message
  *   several      pieces of memory side by side: messages from one, from some, from too many
  *   mixed        a piece beside one that is not to be shared
  *   closed       descriptors of memory that was freed are closed
- *   faults       with MPIR_CVAR_GPUDT_IPC_MAX=4: each driver call that only such messages make fails.
- *                Emulated driver only
+ *   faults       with MPIR_CVAR_GPUDT_IPC_MAX=4: each driver call that only such messages make
+ *                fails. Emulated driver only
  *   forbidden    the system does not permit to take descriptors: messages pass through host memory,
  *                and memory that is shared otherwise is still mapped */
 

@@ -6,8 +6,8 @@
 /* Which processes share memory with this one. Must not know the protocol.
  *
  * Node numbers tell that within a process group only. A process of another group (spawned, or
- * connected by a port) names its pool in its packets. If this process can open the pool by that name
- * and finds the random number of the name in it, both are on the same node. Until a packet has
+ * connected by a port) names its pool in its packets. If this process can open the pool by that
+ * name and finds the random number of the name in it, both are on the same node. Until a packet has
  * named it, such a process is taken to be on the node: at worst, an offer is made that the receiver
  * cannot read.
  *

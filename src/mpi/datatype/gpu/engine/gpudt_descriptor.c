@@ -62,7 +62,8 @@ bool MPII_Gpudt_descriptor_is_possible(const MPII_Gpudt_driver_t * drv, CUdevice
     unsigned long long types = 0;
     CUmemoryPool pool = NULL;
 
-    if (!MPII_Gpudt_descriptor_exists(drv) || drv->cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, addr) !=
+    if (!MPII_Gpudt_descriptor_exists(drv) ||
+        drv->cuPointerGetAttribute(&types, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, addr) !=
         CUDA_SUCCESS || !(types & FD_TYPE))
         return false;
     return drv->cuPointerGetAttribute(&pool, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, addr) !=

@@ -109,8 +109,7 @@ static void trace(const char *what, const struct MPII_Gpudt_mapping *m, const ch
 
 /* ---- removing ---- */
 
-/* Unmap memory. The mapping of cuMemAlloc's memory in a context that was destroyed does not exist any
- * more. */
+/* Unmap memory. A mapping of memory of cuMemAlloc ended with its context, if that was destroyed. */
 static void mapping_close(struct MPII_Gpudt_mapping *m)
 {
     const MPII_Gpudt_engine_t *engine = m->engine;
