@@ -143,7 +143,7 @@ static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
         !is_good_for_shared(n, offer->type_sz || dst->type))
         return MPIR_GPUDT_WAY__HOST;
     /* Within a GPU, nothing is read across */
-    if (offer->stage_sz &&
+    if (offer->stage_sz && MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_pull &&
         (!is_shared || !may_pull || MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged) &&
         may_map(engine, &offer->stage, n))
         return MPIR_GPUDT_WAY__STAGED;
