@@ -26,7 +26,7 @@ bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer);
 bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer);
 
 /* Bytes of an offer without the datatype. */
-#define MPIR_GPUDT_OFFER_HEAD 512
+#define MPIR_GPUDT_OFFER_HEAD 1024
 
 /* Bytes of the datatype of a buffer as an offer describes it, a multiple of 8; 0: it is
  * contiguous. */
