@@ -214,6 +214,9 @@ static void test_ranges(void)
         .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}
     };
+    const CUmemAccessDesc access = {
+        .location = prop.location,.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    };
     CUmemGenericAllocationHandle handle[2];
     unsigned long long before;
     double start;
@@ -231,6 +234,8 @@ static void test_ranges(void)
     OK(APP(cuMemAddressReserve) (&at, 2 * sz, 0, 0, 0));
     for (int i = 0; i < 2; i++)
         OK(APP(cuMemMap) (at + i * sz, sz, 0, handle[i], 0));
+    /* The driver knows no address range before */
+    OK(APP(cuMemSetAccess) (at, 2 * sz, &access, 1));
     ranges_check(at, sz, handle);
 
     start = now_ns();
