@@ -25,12 +25,26 @@
 
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
 
+/* Bytes of memory that there are to each block of a datatype: the innermost stride, since the blocks
+ * are read in the order of the packed stream, or the average if there is none. */
+static double block_spacing(const struct MPII_Gpudt_side *side, double blocks)
+{
+    const struct MPII_Gpudt_record *records = side->type->serial.records;
+    const struct MPII_Gpudt_record *r = &side->top;
+
+    while (r->child >= 0 && records[r->child].kind != MPII_GPUDT_KIND__BLOCK)
+        r = &records[r->child];
+    if (r->kind == MPII_GPUDT_KIND__VECTOR && r->child >= 0)
+        return r->stride < 0 ? -(double) r->stride : (double) r->stride;
+    return (double) (side->high - side->low) / blocks;
+}
+
 /* Whether a long message from a buffer is to be staged rather than read from the buffer. */
 static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_serial *serial;
-    double blocks, bytes;
+    double blocks, spacing, block, bytes;
 
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
         return true;
@@ -40,7 +54,9 @@ static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull)
         return false;
     serial = &side->type->serial;
     blocks = (double) buffer->size / serial->size * serial->nblocks;
-    bytes = MPL_MIN(buffer->size + SECTOR_REST * blocks, (double) (side->high - side->low));
+    block = buffer->size / blocks;
+    spacing = block_spacing(side, blocks);
+    bytes = blocks * MPL_MAX(block, MPL_MIN(block + SECTOR_REST, spacing));
     return bytes - buffer->size - buffer->size / WASTE_SHARE > STAGE_COST;
 }
 
