@@ -28,7 +28,7 @@
 #define SHARED_MIN_CONTIG (4 << 20)
 #define SHARED_MIN (256 << 10)
 
-#define SHARED_RECENT 300e-6    /* seconds */
+#define SHARED_RECENT 3e-3    /* seconds */
 
 static MPL_time_t shared_used;  /* when a message on a shared GPU was last copied directly */
 static bool has_finalizer = false;
