@@ -14,6 +14,7 @@
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
+#include "plan/gpudt_cost.h"
 #include "type/gpudt_wire.h"
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
@@ -113,7 +114,12 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
 /* Whether memory of another process may be mapped for a message of n bytes. */
 static bool may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export, int64_t n)
 {
-    return MPII_Gpudt_import_find(engine, export, SAVED_US + SAVED_US_PER_BYTE * n) != NULL;
+    double saved_us = SAVED_US + SAVED_US_PER_BYTE * n;
+
+    /* The GPU switches once instead of twice */
+    if (MPII_Gpudt_is_shared(engine->shared))
+        saved_us += MPII_GPUDT_SWITCH_NS * 1e-3;
+    return MPII_Gpudt_import_find(engine, export, saved_us) != NULL;
 }
 
 /* Whether to copy a message directly on a GPU that processes share. Short ones take part if longer
