@@ -69,6 +69,9 @@ static void send_from(CUdeviceptr at, size_t n, int seed)
     for (size_t i = 0; i < n; i++)
         host[i] = number(seed, i);
     CU(Memcpy(at, (CUdeviceptr) host, n * sizeof(int)));
+    /* The driver cannot be told to complete copies to such memory before they return, and MPI waits
+     * for them for 0.5 ms only */
+    CU(StreamSynchronize(NULL));
     CHECK_MPI(MPI_Ssend((void *) at, (int) n, MPI_INT, 1, seed, MPI_COMM_WORLD));
     free(host);
 }
