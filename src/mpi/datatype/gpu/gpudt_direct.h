@@ -75,8 +75,8 @@ enum MPIR_Gpudt_way_e {
  *                 bytes
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
- * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it takes
- * longer than messages could save so far. */
+ * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
+ * takes longer than messages could save so far. */
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
                                            const MPIR_Gpudt_buffer * buffer, MPI_Aint n);
 

@@ -38,7 +38,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_cts {
                                                  * to follow its packet */
     int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS];   /* the receiver's number of the segment */
     int8_t n;                   /* number of credits, or a MPIDI_GPUDT_CTS__ value */
-    int8_t is_staged;           /* credit i is for place i of the stage that the sender has offered */
+    int8_t is_staged;           /* segment i goes to place i of the stage that was offered */
 } MPIDI_CH3_Pkt_gpudt_cts_t;
 
 /* Sender to receiver: the data of a short message, which follows the packet. Its envelope, sent

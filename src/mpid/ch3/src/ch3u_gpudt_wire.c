@@ -33,8 +33,8 @@ static int segment_wired(MPIR_Request * req)
         segment->msg->is_peer_gone = true;
     }
     MPIDI_Gpudt_segment_clear(segment);
-    /* Nothing may be sent from here: over TCP, this request is still at the head of the connection's
-     * queue, and another send would write it again */
+    /* Nothing may be sent from here: over TCP, this request is still at the head of the
+     * connection's queue, and another send would write it again */
     MPIDI_Gpudt_msg_advance_later(segment->msg);
     return MPI_SUCCESS;
 }

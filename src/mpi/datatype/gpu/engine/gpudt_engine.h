@@ -51,9 +51,9 @@ struct MPII_Gpudt_engine {
     int device;
     CUcontext ctx;
 
-    /* The *sentinel*: a small allocation in the context, and the unique number that the driver gave it.
-     * A destroyed context cannot be queried safely, but an address can: as long as the driver knows
-     * this allocation by this number, the context and all in it exist. */
+    /* The *sentinel*: a small allocation in the context, and the unique number that the driver gave
+     * it. A destroyed context cannot be queried safely, but an address can: as long as the driver
+     * knows this allocation by this number, the context and all in it exist. */
     CUdeviceptr sentinel;
     unsigned long long sentinel_id;
 

@@ -31,8 +31,8 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *mapping);
 /* Release a reference. */
 void MPII_Gpudt_import_release(struct MPII_Gpudt_mapping *mapping);
 
-/* Unmap the memory of another process that is not in use, and forget the process. To be called while
- * MPII_Gpudt_engines_are_idle, and not with 0. */
+/* Unmap the memory of another process that is not in use, and forget the process. To be called
+ * while MPII_Gpudt_engines_are_idle, and not with 0. */
 void MPII_Gpudt_import_drop(uint64_t process);
 
 #endif /* GPUDT_IMPORT_H_INCLUDED */

@@ -42,8 +42,8 @@
  * use more registers, which is slower. */
 #define MPII_GPUDT_TRANSPOSE_BLOCKS 4
 
-/* Blocks of the pair kernels for which a multiprocessor must have registers, and units that a thread
- * of them has in flight, for indices of index_sz_ bytes. */
+/* Blocks of the pair kernels for which a multiprocessor must have registers, and units that a
+ * thread of them has in flight, for indices of index_sz_ bytes. */
 #ifndef MPII_GPUDT_PAIR_BLOCKS
 #define MPII_GPUDT_PAIR_BLOCKS 4
 #endif
@@ -51,8 +51,8 @@
  * its maximum. A multiprocessor is divided anew only when no kernel runs on it, and kernels without
  * shared memory leave about this much (seen on H200s: with more, or left to the driver, a pair or
  * transpose kernel waits until a kernel of the program that covers the GPU has ended). For the same
- * reason the tiles of pair kernels are small. Messages become no slower by it; packing 16 MiB within
- * the GPU takes up to 1.5 times as long. */
+ * reason the tiles of pair kernels are small. Messages become no slower by it; packing 16 MiB
+ * within the GPU takes up to 1.5 times as long. */
 #define MPII_GPUDT_MODEST_CARVEOUT 14
 
 #define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
