@@ -25,7 +25,7 @@
  * received. */
 #define MPIDI_GPUDT_CTS__REVOKED (-2)
 
-/* The receiver has copied the message from the sender's buffer. */
+/* The receiver has copied the message from the sender's buffer, or from its stage. */
 #define MPIDI_GPUDT_CTS__PULLED (-3)
 
 /* The receiver cannot do so, and its claim of the offer is given up. */

@@ -14,8 +14,9 @@
  * the receiver: it packs the message as if there were no offer, and then withdraws the offer. The
  * receiver claims the offer before it copies. Whoever comes first decides (mpidu_gpudt_offer.h).
  *
- * Where the receiver cannot map the memory, messages are staged as described in
- * ch3u_gpudt_msg.c. */
+ * The offer of a long message may name a stage instead, or as well: GPU memory that the sender
+ * packs the message into, segment by segment, when the receiver sends credits for places of it.
+ * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
 

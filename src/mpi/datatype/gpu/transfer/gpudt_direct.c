@@ -29,9 +29,9 @@
 #define SHARED_MIN_CONTIG (4 << 20)
 #define SHARED_MIN (256 << 10)
 
-#define SHARED_RECENT 3e-3    /* seconds */
+#define SHARED_RECENT 3e-3      /* seconds for which shorter ones then are copied directly, too */
 
-static MPL_time_t shared_used;  /* when a message on a shared GPU was last copied directly */
+static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 static bool has_finalizer = false;
 
 size_t MPIR_Gpudt_offer_type_sz(const MPIR_Gpudt_buffer * buffer)
