@@ -16,7 +16,7 @@
     EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _pack);       \
     EMU_KERNEL(gpudt_ ## family_ ## _ ## word_ ## _unpack);
 
-#define EXPORT_PAIR(name_, index_, id_)   EMU_KERNEL(gpudt_ ## name_);
+#define EXPORT_PAIR(name_, body_, args_, id_)   EMU_KERNEL(gpudt_ ## name_);
 
 MPII_GPUDT_KERNEL_ALL(EXPORT)
 MPII_GPUDT_KERNEL_PAIRS(EXPORT_PAIR)

@@ -4,8 +4,8 @@
  */
 
 /* Tests copies from datatype to datatype by one kernel: every form of datatype at either end,
- * ranges of both streams that begin and end anywhere, at any alignment, with indices of 32 and of
- * 64 bits, within a GPU and between two. Each copy must take one launch and no work area. With
+ * ranges of both streams that begin and end anywhere, at any alignment, by each of the kernels,
+ * within a GPU and between two. Each copy must take one launch and no work area. With
  * "forbidden", which needs MPIR_CVAR_GPUDT_FORBID=pair, the same by work areas. */
 
 #include "mpiimpl.h"
@@ -294,9 +294,11 @@ static void copy_by_engine(const struct copy *c)
 }
 
 static int seen_forms[MPII_GPUDT_NSTRATEGIES][MPII_GPUDT_NSTRATEGIES];
+static int seen_kernels[MPII_GPUDT_NKERNELS];
 
-/* By a kernel with 64-bit indices, which the engine uses for far larger buffers. */
-static void copy_wide(const struct copy *c)
+/* By the kernel that the plan chooses, or one with 64-bit indices, which the engine uses for far
+ * larger buffers. */
+static void copy_by_plan(const struct copy *c)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
     struct MPII_Gpudt_side side[2];
@@ -318,6 +320,7 @@ static void copy_wide(const struct copy *c)
     }
     MPII_Gpudt_plan_pair_make(&in[0], &in[1], &plan);
     seen_forms[plan.strategy[0]][plan.strategy[1]] = 1;
+    seen_kernels[plan.kernel] = 1;
 
     struct MPII_Gpudt_launch launch = {
         .engine = engine,
@@ -415,7 +418,7 @@ static void pairs_run(enum mem_kind from, enum mem_kind to, int rounds)
             MPIR_CVAR_GPUDT_MAX_BLOCKS = rng_chance(&rng, 70) ? 0 : (int) rng_range(&rng, 1, 3);
             c.is_wide = rng_chance(&rng, 50);
             if (!is_forbidden && from == to && rng_chance(&rng, 40))
-                copy_wide(&c);
+                copy_by_plan(&c);
             else
                 copy_by_engine(&c);
             copy_check(&c);
@@ -456,6 +459,9 @@ int main(int argc, char **argv)
         nforms += seen_forms[i / MPII_GPUDT_NSTRATEGIES][i % MPII_GPUDT_NSTRATEGIES];
     /* box, table, bitmap, list and tree at either end */
     CHECK(is_forbidden || nforms == 25);
+    CHECK(is_forbidden || (seen_kernels[MPII_GPUDT_KERNEL__PAIR32] &&
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIR64] &&
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIRBOX]));
 
     for (int i = 0; i < NTYPES; i++) {
         oracle_free(layouts[i].map);

@@ -216,6 +216,21 @@ struct MPII_Gpudt_args_pair {
     struct MPII_Gpudt_pair_side side[2]; /* source, destination */
 };
 
+/* The same if both sides are boxes with units of one size, whose indices have 32 bits. Much smaller,
+ * since each kilobyte of parameters adds half a microsecond to a launch. */
+struct MPII_Gpudt_pairbox_side {
+    uint64_t user;              /* address of displacement 0, for unit 0 */
+    int64_t first;              /* first unit to move */
+    struct MPII_Gpudt_levels levels;
+};
+
+struct MPII_Gpudt_args_pairbox {
+    struct MPII_Gpudt_end end;
+    int32_t nunits;             /* and one for each thread of the launch are below 2^31 */
+    int32_t unit_log;           /* units of 1 << unit_log bytes */
+    struct MPII_Gpudt_pairbox_side side[2];      /* source, destination */
+};
+
 /* One move of a batch, in pinned host memory. */
 struct MPII_Gpudt_entry {
     int32_t kernel;             /* enum MPII_Gpudt_kernel_e */

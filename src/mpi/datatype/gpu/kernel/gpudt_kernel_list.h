@@ -37,10 +37,12 @@
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)
 
-/* K_(name, index type, id): the kernels gpudt_<name>, from datatype to datatype. */
-#define MPII_GPUDT_KERNEL_PAIRS(K_)             \
-    K_(pair32, uint32_t, PAIR32)                \
-    K_(pair64, uint64_t, PAIR64)
+/* K_(name, function, args, id): the kernels gpudt_<name>, from datatype to datatype, and the function
+ * that is their body. */
+#define MPII_GPUDT_KERNEL_PAIRS(K_)                             \
+    K_(pair32, gpudt_pair<uint32_t>, pair, PAIR32)              \
+    K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \
+    K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)
 
 #define MPII_GPUDT_KERNEL_ALL(K_)               \
     MPII_GPUDT_KERNEL_FAMILIES(K_)              \
@@ -50,7 +52,7 @@
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _PACK,      \
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK,
 
-#define MPII_GPUDT_KERNEL_PAIR_ID(name_, index_, id_)   MPII_GPUDT_KERNEL__ ## id_,
+#define MPII_GPUDT_KERNEL_PAIR_ID(name_, body_, args_, id_)     MPII_GPUDT_KERNEL__ ## id_,
 
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {

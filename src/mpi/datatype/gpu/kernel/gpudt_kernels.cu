@@ -12,6 +12,7 @@
 
 #include "gpudt_batch.cuh"
 #include "gpudt_pair.cuh"
+#include "gpudt_pairbox.cuh"
 #include "gpudt_transpose.cuh"
 #include "gpudt_walk_list.cuh"
 #include "gpudt_walk_bitmap.cuh"
@@ -39,11 +40,11 @@
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
 MPII_GPUDT_KERNEL_TRANSPOSES(GPUDT_TRANSPOSE)
 
-#define GPUDT_PAIR(name_, index_, id_)                                                            \
+#define GPUDT_PAIR(name_, body_, args_, id_)                                                    \
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_PAIR_BLOCKS)    \
-    gpudt_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_pair args)                   \
+    gpudt_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)              \
     {                                                                                           \
-        gpudt_pair<index_> (args);                                                              \
+        body_(args);                                                                            \
         gpudt_finish(args.end);                                                                 \
     }
 

@@ -57,6 +57,9 @@
 
 #define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
 
+/* Units that a thread of the pair kernel for boxes has in flight. */
+#define MPII_GPUDT_PAIRBOX_UNROLL 4
+
 /* Blocks of the batch kernel for which a multiprocessor must have registers. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 

@@ -28,6 +28,12 @@
 #define MPII_GPUDT_PAIR_TILES_PER_SM 4
 #define MPII_GPUDT_PAIR_UNITS        16
 
+/* Blocks of the pair kernel for boxes for each multiprocessor; and the units of a message up to which
+ * it moves all of them with narrower units than one of the sides has, or than all but the ends of
+ * the range have. */
+#define MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM 8
+#define MPII_GPUDT_PAIRBOX_NARROW_UNITS  (1 << 20)
+
 /* Minimum length of a list in which the tree kernels narrow the search for each tile. */
 #define MPII_GPUDT_NARROW_MIN 64
 

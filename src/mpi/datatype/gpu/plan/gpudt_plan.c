@@ -55,7 +55,7 @@ const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy)
 #define KERNEL_NAMES(family_, word_, locator_, args_)   \
     "gpudt_" #family_ "_" #word_ "_pack",               \
     "gpudt_" #family_ "_" #word_ "_unpack",
-#define PAIR_NAME(name_, index_, id_)   "gpudt_" #name_,
+#define PAIR_NAME(name_, body_, args_, id_)     "gpudt_" #name_,
 
 const char *MPII_Gpudt_plan_kernel_name(int kernel)
 {

@@ -12,12 +12,14 @@
 #include "gpudt_plan_pair.h"
 #include "gpudt_strategy.h"
 #include "gpudt_cost.h"
+#include "type/gpudt_gcd.h"
 
 #define ALIGN 16                /* of tiles, in bytes: the widest unit */
 
 /* Plan a side.
- *   begin  (IN)  offset in tile 0 of the first byte */
-static void side_plan(const struct MPII_Gpudt_plan_in *in, int unpack, int begin,
+ *   begin     (IN)  offset in tile 0 of the first byte
+ *   max_unit  (IN)  bytes of a unit, at most */
+static void side_plan(const struct MPII_Gpudt_plan_in *in, int unpack, int begin, int max_unit,
                       struct MPII_Gpudt_plan *plan)
 {
     struct MPII_Gpudt_plan_in copy = *in;
@@ -25,6 +27,7 @@ static void side_plan(const struct MPII_Gpudt_plan_in *in, int unpack, int begin
     copy.packed = (uint64_t) begin;
     copy.packed_place = MPII_GPUDT_PLACE__DEVICE;
     copy.unpack = unpack;
+    copy.max_unit = max_unit;
     copy.switch_ns = 0;
     copy.allowed &= MPII_GPUDT_PAIR_STRATEGIES;
     if (copy.allowed == 0)
@@ -59,6 +62,12 @@ static enum MPII_Gpudt_family_e family_of(enum MPII_Gpudt_strategy_e strategy)
     }
 }
 
+static int is_box32(int kernel)
+{
+    return kernel >= MPII_GPUDT_KERNEL__box32_1_PACK &&
+        kernel <= MPII_GPUDT_KERNEL__box32_16_UNPACK;
+}
+
 static void side_set(const struct MPII_Gpudt_plan *from, int begin,
                      struct MPII_Gpudt_pair_side *side)
 {
@@ -82,21 +91,86 @@ static int32_t tile_size(const struct MPII_Gpudt_plan_in *in, int64_t bytes, int
     return (int32_t) tile;
 }
 
-static void tiles_share(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
-                        int unit, struct MPII_Gpudt_plan_pair *plan)
+/* Set the number of blocks, at most as many as both ends allow. */
+static void grid_set(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                     int64_t blocks, struct MPII_Gpudt_plan_pair *plan)
 {
-    struct MPII_Gpudt_args_pair *args = &plan->args;
-    int64_t blocks = MPII_GPUDT_MAX_BLOCKS;
-
-    args->tile = tile_size(dst, args->last, unit);
-    args->ntiles = ceil_div(args->last, args->tile);
     if (src->max_blocks > 0)
         blocks = min_i64(blocks, src->max_blocks);
     if (dst->max_blocks > 0)
         blocks = min_i64(blocks, dst->max_blocks);
-    plan->grid = (unsigned) min_i64(blocks, args->ntiles);
-    memset(&args->end, 0, sizeof(args->end));
-    args->end.nblocks = (int32_t) plan->grid;
+    plan->grid = (unsigned) min_i64(blocks, MPII_GPUDT_MAX_BLOCKS);
+    memset(&plan->args.end, 0, sizeof(plan->args.end));
+    plan->args.end.nblocks = (int32_t) plan->grid;
+}
+
+static void tiles_share(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                        int unit, struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_args_pair *args = &plan->args.pair;
+
+    args->tile = tile_size(dst, args->last, unit);
+    args->ntiles = ceil_div(args->last, args->tile);
+    grid_set(src, dst, args->ntiles, plan);
+}
+
+/* The widest unit that is aligned in both streams, and of which the range consists. */
+static int common_unit(const struct MPII_Gpudt_plan *from, const struct MPII_Gpudt_plan *to)
+{
+    const struct MPII_Gpudt_span *span[2] = { &from->args.span, &to->args.span };
+    int64_t unit = MPII_Gpudt_gcd(from->unit, to->unit);
+
+    for (int i = 0; i < 2; i++) {
+        unit = MPII_Gpudt_gcd(unit, span[i]->first);
+        unit = MPII_Gpudt_gcd(unit, span[i]->last);
+    }
+    return (int) unit;
+}
+
+/* Plan the kernel for boxes, if both plans are boxes and it suits them. It may change the plans. */
+static int boxes_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                      struct MPII_Gpudt_plan *from, struct MPII_Gpudt_plan *to,
+                      struct MPII_Gpudt_plan_pair *plan)
+{
+    const int unit = common_unit(from, to);
+    const int64_t nunits = (src->last - src->first) / unit;
+    struct MPII_Gpudt_plan *side[2] = { from, to };
+
+    if (!is_box32(from->kernel) || !is_box32(to->kernel) || nunits > MPII_GPUDT_MAX_BLOCKS ||
+        (nunits > MPII_GPUDT_PAIRBOX_NARROW_UNITS && (unit < from->unit || unit < to->unit)))
+        return 0;
+    if (unit < from->unit)
+        side_plan(src, 0, 0, unit, from);
+    if (unit < to->unit)
+        side_plan(dst, 1, 0, unit, to);
+    if (!is_box32(from->kernel) || !is_box32(to->kernel))
+        return 0;               /* narrower units are more */
+    plan->kernel = MPII_GPUDT_KERNEL__PAIRBOX;
+    plan->args.box.nunits = (int32_t) nunits;
+    plan->args.box.unit_log = log2_of(unit);
+    for (int i = 0; i < 2; i++) {
+        plan->args.box.side[i].user = side[i]->args.span.user;
+        plan->args.box.side[i].first = side[i]->args.span.first / unit;
+        plan->args.box.side[i].levels = side[i]->args.box.levels;
+    }
+    grid_set(src, dst, min_i64(ceil_div(nunits, MPII_GPUDT_THREADS),
+                               (int64_t) MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM * dst->nsms), plan);
+    return 1;
+}
+
+static void tiles_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                       int begin, const struct MPII_Gpudt_plan *from,
+                       const struct MPII_Gpudt_plan *to, struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_args_pair *args = &plan->args.pair;
+
+    plan->kernel = is_wide(from->kernel) || is_wide(to->kernel) ? MPII_GPUDT_KERNEL__PAIR64 :
+        MPII_GPUDT_KERNEL__PAIR32;
+    side_set(from, begin, &args->side[0]);
+    side_set(to, begin, &args->side[1]);
+    args->begin = begin;
+    args->last = begin + (src->last - src->first);
+    tiles_share(src, dst, from->unit < to->unit ? from->unit : to->unit, plan);
 }
 
 void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
@@ -108,21 +182,16 @@ void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
 
     /* Units of a side are aligned in the tiles if its stream is. If the streams of both sides
      * differ by less than a unit of the source, the destination has narrow units. */
-    side_plan(src, 0, begin, &from);
+    side_plan(src, 0, begin, ALIGN, &from);
     if ((dst->first - src->first) % from.unit == 0)
         begin = (int) (dst->first % ALIGN);
-    side_plan(dst, 1, begin, &to);
+    side_plan(dst, 1, begin, ALIGN, &to);
 
+    plan->cost = from.cost + to.cost - MPII_GPUDT_LAUNCH_NS + src->switch_ns;
+    if (!boxes_plan(src, dst, &from, &to, plan))
+        tiles_plan(src, dst, begin, &from, &to, plan);
     plan->strategy[0] = from.strategy;
     plan->strategy[1] = to.strategy;
-    plan->cost = from.cost + to.cost - MPII_GPUDT_LAUNCH_NS + src->switch_ns;
-    plan->kernel = is_wide(from.kernel) || is_wide(to.kernel) ? MPII_GPUDT_KERNEL__PAIR64 :
-        MPII_GPUDT_KERNEL__PAIR32;
-    side_set(&from, begin, &plan->args.side[0]);
-    side_set(&to, begin, &plan->args.side[1]);
-    plan->args.begin = begin;
-    plan->args.last = begin + (src->last - src->first);
-    tiles_share(src, dst, from.unit < to.unit ? from.unit : to.unit, plan);
 }
 
 /* It has two datatypes, and is never a plan for one. */

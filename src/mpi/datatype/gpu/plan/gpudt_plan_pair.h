@@ -22,7 +22,11 @@ struct MPII_Gpudt_plan_pair {
     double cost;                /* estimated nanoseconds */
     int kernel;                 /* enum MPII_Gpudt_kernel_e */
     unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */
-    struct MPII_Gpudt_args_pair args;
+    union {
+        struct MPII_Gpudt_end end;      /* first member of all */
+        struct MPII_Gpudt_args_pair pair;
+        struct MPII_Gpudt_args_pairbox box;
+    } args;
 };
 
 /* Plan to move bytes [src->first, src->last) of the source's stream to the same number of bytes of

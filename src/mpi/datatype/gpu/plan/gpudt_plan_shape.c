@@ -80,7 +80,8 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
 static void shape_align(struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_serial *serial = s->in->serial;
-    int64_t user = MPII_Gpudt_gcd(16, (int64_t) (s->user % 16));
+    int64_t user = MPII_Gpudt_gcd(s->in->max_unit > 0 ? s->in->max_unit : 16,
+                                  (int64_t) (s->user % 16));
     int lists = s->nlevels < 0 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK;
     int64_t size = lists ? serial->block_gcd : s->leaf->size;
 

@@ -18,20 +18,24 @@
 int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *src,
                             const struct MPII_Gpudt_side *dst, bool * is_possible)
 {
+    static const int kernels[] = {
+        MPII_GPUDT_KERNEL__PAIR32, MPII_GPUDT_KERNEL__PAIR64, MPII_GPUDT_KERNEL__PAIRBOX
+    };
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_side *side[2] = { src, dst };
     struct MPII_Gpudt_image_at at;
-    CUfunction index32 = NULL, index64 = NULL;
+    CUfunction function;
 
     *is_possible = false;
     if (!(MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__PAIR))
         goto fn_exit;
     /* Without kernels the steps by a work area find that out again, and count it */
-    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__PAIR32, &index32);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__PAIR64, &index64);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    *is_possible = index32 && index64;
+    *is_possible = true;
+    for (int i = 0; i < 3 && *is_possible; i++) {
+        mpi_errno = MPII_Gpudt_module_kernel(engine, kernels[i], &function);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        *is_possible = function != NULL;
+    }
     for (int i = 0; i < 2 && *is_possible; i++) {
         mpi_errno = MPII_Gpudt_image_get(engine, side[i]->type, &at, is_possible);
         MPII_GPUDT_ERR_CHECK(mpi_errno);

@@ -1,0 +1,84 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ *
+ * The body of the pair kernel for two boxes: a thread finds both addresses of a unit and copies it,
+ * without shared memory. Small, because the first pass through code costs the time to fetch it from
+ * memory, which is most of a short message's time. Compiles as CUDA and as host C++.
+ */
+
+#ifndef GPUDT_PAIRBOX_CUH_INCLUDED
+#define GPUDT_PAIRBOX_CUH_INCLUDED
+
+#include "gpudt_walk.cuh"
+
+template <int U>
+GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uint32_t first,
+                                   uint32_t step, uint64_t(&addr)[U])
+{
+    uint32_t index[U];
+
+    GPUDT_UNROLL
+    for (int u = 0; u < U; u++) {
+        index[u] = (uint32_t) side.first + first + (uint32_t) u * step;
+        addr[u] = side.user;
+    }
+    gpudt_levels<uint32_t, U> (side.levels, index, addr);
+}
+
+/* Copy units first, first + step, and so on, U in all. */
+template <class T, int U>
+GPUDT_FN void gpudt_boxes_copy(const struct MPII_Gpudt_args_pairbox &args, uint32_t first,
+                                 uint32_t step)
+{
+    uint64_t addr[U];
+    T unit[U];
+
+    gpudt_boxes_locate<U> (args.side[0], first, step, addr);
+    GPUDT_UNROLL
+    for (int u = 0; u < U; u++)
+        unit[u] = gpudt_data_load<T>(addr[u]);
+    gpudt_boxes_locate<U> (args.side[1], first, step, addr);
+    GPUDT_UNROLL
+    for (int u = 0; u < U; u++)
+        gpudt_data_store<T>(addr[u], unit[u]);
+}
+
+template <class T> GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args)
+{
+    enum { U = MPII_GPUDT_PAIRBOX_UNROLL };
+    const uint32_t step = (uint32_t) args.end.nblocks * MPII_GPUDT_THREADS;
+    const uint32_t n = (uint32_t) args.nunits;
+    uint32_t i = blockIdx.x * MPII_GPUDT_THREADS + threadIdx.x;
+
+    GPUDT_NO_UNROLL
+    for (; i + (U - 1) * step < n; i += U * step)
+        gpudt_boxes_copy<T, U> (args, i, step);
+    GPUDT_NO_UNROLL
+    for (; i < n; i += step)
+        gpudt_boxes_copy<T, 1> (args, i, step);
+}
+
+/* The body of the kernel. */
+GPUDT_FN void gpudt_boxes(const struct MPII_Gpudt_args_pairbox &args)
+{
+    switch (args.unit_log) {
+        case 0:
+            gpudt_boxes_all<uint8_t>(args);
+            break;
+        case 1:
+            gpudt_boxes_all<uint16_t>(args);
+            break;
+        case 2:
+            gpudt_boxes_all<uint32_t>(args);
+            break;
+        case 3:
+            gpudt_boxes_all<uint64_t>(args);
+            break;
+        default:
+            gpudt_boxes_all<gpudt_quad> (args);
+            break;
+    }
+}
+
+#endif /* GPUDT_PAIRBOX_CUH_INCLUDED */
