@@ -57,6 +57,11 @@ void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free
 void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem);
 
+/* Copy an offer without the datatype.
+ *   offer  (IN)   in shared memory, where the sender may be writing to it: then the copy is useless
+ *   mem    (OUT)  MPIR_GPUDT_OFFER_HEAD bytes, aligned to 8 */
+void MPIR_Gpudt_offer_read(const MPIR_Gpudt_offer_t * offer, void *mem);
+
 /* Where the sender has put the description of the datatype, and its bytes; only of an offer that
  * the sender cannot withdraw.
  *   sz  (OUT)  bytes
@@ -71,8 +76,7 @@ enum MPIR_Gpudt_way_e {
 };
 
 /* Choose the way of a message that is offered.
- *   offer   (IN)  from another process of the node, or a copy of its first MPIR_GPUDT_OFFER_HEAD
- *                 bytes
+ *   offer   (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
  * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
@@ -83,6 +87,7 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
 /* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
  * the sender's stream to those of the buffer's.
  *   type      (IN)   description of the sender's datatype, if that is not part of the offer
+ *   buffer    (IN)   made just now: its memory is not checked again
  *   n         (IN)   greater than 0
  *   op        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken  (OUT)  false: the memory could not be mapped, and nothing was started */

@@ -204,7 +204,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     offer = MPIDU_gpudt_offer_find(name);
     if (offer == NULL)
         return false;
-    memcpy(head, offer, sizeof(head));
+    MPIR_Gpudt_offer_read(offer, head);
     if (must_claim && !MPIDU_gpudt_offer_is_open(name))
         return false;
     MPIDI_Gpudt_peer_note(vc, MPIR_Gpudt_offer_process((const MPIR_Gpudt_offer_t *) head));

@@ -71,8 +71,10 @@ struct MPII_Gpudt_engine {
     /* Of gpudt_module.c, guarded by its lock. */
     enum MPII_Gpudt_module_e module_state;
     CUmodule module;
-    CUfunction kernels[MPII_GPUDT_NKERNELS];    /* NULL: not looked up yet */
-    bool is_modest[MPII_GPUDT_NKERNELS];        /* see MPII_Gpudt_module_modest */
+    MPL_atomic_ptr_t kernels[MPII_GPUDT_NKERNELS];      /* CUfunction; NULL: not looked up yet. Read
+                                                         * without the lock */
+    MPL_atomic_int_t is_modest[MPII_GPUDT_NKERNELS];    /* true or false, likewise; see
+                                                         * MPII_Gpudt_module_modest */
 
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */

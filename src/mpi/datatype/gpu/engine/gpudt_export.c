@@ -226,6 +226,15 @@ const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t 
     return k->export.is_range ? ranges_join(engine, &k->export, high) : NULL;
 }
 
+void MPII_Gpudt_export_copy(const struct MPII_Gpudt_export *from, struct MPII_Gpudt_export *to)
+{
+    memcpy(to, from, offsetof(struct MPII_Gpudt_export, handle));
+    if (from->is_range)
+        to->descriptor = from->descriptor;
+    else
+        to->handle = from->handle;
+}
+
 bool MPII_Gpudt_export_is_same(const struct MPII_Gpudt_export *a,
                                const struct MPII_Gpudt_export *b)
 {

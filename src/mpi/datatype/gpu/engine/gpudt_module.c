@@ -36,37 +36,52 @@ static bool means_no_image(CUresult res)
     }
 }
 
+/* Look up a function in the image. Caller holds module_lock. A driver with lazy loading looks for
+ * machine code only now. */
+static int function_find(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUresult res;
+
+    res = engine->drv->cuModuleGetFunction(function, engine->module,
+                                           MPII_Gpudt_plan_kernel_name(kernel));
+    if (means_no_image(res)) {
+        *function = NULL;
+        for (int i = 0; i < MPII_GPUDT_NKERNELS; i++)
+            MPL_atomic_release_store_ptr(&engine->kernels[i], NULL);
+        engine->drv->cuModuleUnload(engine->module);
+        engine->module_state = MPII_GPUDT_MODULE__NONE;
+    } else if (res != CUDA_SUCCESS) {
+        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleGetFunction", __func__,
+                                            __LINE__);
+        goto fn_fail;
+    } else {
+        MPL_atomic_release_store_int(&engine->is_modest[kernel], false);
+        MPL_atomic_release_store_ptr(&engine->kernels[kernel], *function);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUfunction found = NULL;
-    CUresult res;
+
+    *function = MPL_atomic_acquire_load_ptr(&engine->kernels[kernel]);
+    if (likely(*function))
+        return mpi_errno;
 
     MPL_initlock_lock(&module_lock);
     mpi_errno = module_load(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-    if (engine->module_state == MPII_GPUDT_MODULE__LOADED) {
-        found = engine->kernels[kernel];
-        if (found == NULL) {
-            /* A driver with lazy loading looks for machine code only now */
-            res = drv->cuModuleGetFunction(&found, engine->module,
-                                           MPII_Gpudt_plan_kernel_name(kernel));
-            if (means_no_image(res)) {
-                drv->cuModuleUnload(engine->module);
-                engine->module_state = MPII_GPUDT_MODULE__NONE;
-                found = NULL;
-            } else if (res != CUDA_SUCCESS) {
-                mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuModuleGetFunction", __func__,
-                                                    __LINE__);
-                goto fn_fail;
-            }
-            engine->kernels[kernel] = found;
-            engine->is_modest[kernel] = false;
-        }
+    *function = MPL_atomic_acquire_load_ptr(&engine->kernels[kernel]);
+    if (*function == NULL && engine->module_state == MPII_GPUDT_MODULE__LOADED) {
+        mpi_errno = function_find(engine, kernel, function);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    *function = found;
 
   fn_exit:
     MPL_initlock_unlock(&module_lock);
@@ -80,15 +95,14 @@ void MPII_Gpudt_module_modest(MPII_Gpudt_engine_t * engine, int kernel, CUfuncti
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
 
-    if (drv->cuFuncSetAttribute == NULL)
+    if (drv->cuFuncSetAttribute == NULL ||
+        likely(MPL_atomic_acquire_load_int(&engine->is_modest[kernel]) == is_modest))
         return;
     MPL_initlock_lock(&module_lock);
     /* A failure only costs speed */
-    if (engine->is_modest[kernel] != is_modest)
-        drv->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
-                                is_modest ? MPII_GPUDT_MODEST_CARVEOUT :
-                                CU_SHAREDMEM_CARVEOUT_DEFAULT);
-    engine->is_modest[kernel] = is_modest;
+    drv->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                            is_modest ? MPII_GPUDT_MODEST_CARVEOUT : CU_SHAREDMEM_CARVEOUT_DEFAULT);
+    MPL_atomic_release_store_int(&engine->is_modest[kernel], is_modest);
     MPL_initlock_unlock(&module_lock);
 }
 

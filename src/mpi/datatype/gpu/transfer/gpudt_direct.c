@@ -83,26 +83,41 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     const struct MPII_Gpudt_export *export = export_of(buffer);
     struct MPIR_Gpudt_offer *offer = mem;
 
-    memset(offer, 0, sizeof(*offer));
     offer->size = buffer->size;
+    offer->type_sz = 0;
+    offer->type_at = MPIR_GPUDT_TYPE__NONE;
+    offer->stage_sz = 0;
+    offer->export.process = offer->export.id = 0;
+    offer->export.is_range = false;
     if (stage) {
-        offer->stage = stage->export;
+        MPII_Gpudt_export_copy(&stage->export, &offer->stage);
         offer->stage_at = (int64_t) ((uintptr_t) stage->mem - stage->export.base);
         offer->stage_sz = (int64_t) stage->sz;
     }
     if (export == NULL)
         return;
-    offer->export = *export;
+    MPII_Gpudt_export_copy(export, &offer->export);
     if (buffer->held[0] == NULL)
         MPII_Gpudt_export_hold(export, buffer->held);
     offer->addr = (int64_t) ((uintptr_t) side->addr - export->base);
     offer->low = (int64_t) ((uintptr_t) side->low - export->base);
     offer->high = (int64_t) ((uintptr_t) side->high - export->base);
-    offer->top = side->top;
+    if (side->type)
+        offer->top = side->top;
     offer->type_sz = (int64_t) MPIR_Gpudt_offer_type_sz(buffer);
     offer->type_at = type_at;
     if (side->type && type_at == MPIR_GPUDT_TYPE__INLINE)
         MPII_Gpudt_wire_write(side->type, offer->type);
+}
+
+void MPIR_Gpudt_offer_read(const MPIR_Gpudt_offer_t * offer, void *mem)
+{
+    struct MPIR_Gpudt_offer *copy = mem;
+
+    memcpy(copy, offer, offsetof(struct MPIR_Gpudt_offer, export));
+    if (copy->stage_sz)
+        MPII_Gpudt_export_copy(&offer->stage, &copy->stage);
+    MPII_Gpudt_export_copy(&offer->export, &copy->export);
 }
 
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
@@ -254,8 +269,6 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     *is_taken = false;
     MPIR_ERR_CHKANDJUMP(n > offer->size || n > buffer->size, mpi_errno, MPI_ERR_INTERN,
                         "**gpudt_size");
-    mpi_errno = MPIR_Gpudt_buffer_check(buffer);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, &local.mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)

@@ -12,16 +12,18 @@
 #include "engine/gpudt_import.h"
 #include "type/gpudt_record.h"
 
+/* Of the exports only those parts are written and read that say something: each line of memory takes
+ * a short message some time to get from core to core. */
 struct MPIR_Gpudt_offer {
-    struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
     int64_t addr, low, high;    /* as in a side, relative to the allocation */
     int64_t size;               /* packed bytes of the buffer */
     struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
     int64_t type_sz;            /* bytes of the description of the datatype; 0: contiguous */
     int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */
-    struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
-    int64_t stage_at;           /* its place there */
+    int64_t stage_at;           /* place of the staging memory in its allocation */
     int64_t stage_sz;           /* its bytes; 0: none */
+    struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
+    struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
     char type[];
 };
 MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEAD, "it has room");
