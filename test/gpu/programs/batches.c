@@ -207,6 +207,45 @@ static void equal_packs(int is_off)
     vectors_free(MANY, &type, map);
 }
 
+/* Small copies from datatype to datatype share launches, too. */
+static void copies(int is_off)
+{
+    unsigned long long launches = report_variable("gpudt_launches");
+    unsigned char bytes[64];
+    MPI_Datatype type, wider;
+    oracle *map, *wider_map;
+    bool handled;
+
+    vectors_make(MANY, &type, &map);
+    MPI_Type_create_hvector(32, 1, 12, MPI_SHORT, &wider);
+    MPI_Type_commit(&wider);
+    wider_map = oracle_create(wider);
+    for (int i = 0; i < MANY; i++) {
+        struct transfer *t = &transfers[i];
+        transfer_fill(t, map);
+        oracle_pack(map, t->user_image + OFF, 1, 0, 64, bytes);
+        mem_write(&t->packed, 0, t->packed_image, MEM_SZ);
+        oracle_unpack(wider_map, t->packed_image + 2 * OFF, 1, 0, 64, bytes);
+        CHECK_MPI(MPIR_Gpudt_ilocalcopy(t->user.addr + OFF, 1, type, t->packed.addr + 2 * OFF, 1,
+                                        wider, 64, &t->op, &handled));
+        CHECK(handled);
+    }
+    for (int i = MANY - 1; i >= 0; i--) {
+        if (i % 7 == 3) {
+            MPIR_Gpudt_free(transfers[i].op);   /* waits for it */
+            transfers[i].op = NULL;
+        } else {
+            transfer_end(&transfers[i]);
+        }
+    }
+    launches = report_variable("gpudt_launches") - launches;
+    if (is_off ? launches != MANY : launches > 8)
+        report_fail("%llu launches for %d small copies at once", launches, MANY);
+    vectors_free(MANY, &type, map);
+    oracle_free(wider_map);
+    MPI_Type_free(&wider);
+}
+
 /* An unpack started after several packs completes before them, since each operation is delayed by
  * itself. */
 static void two_directions(void)
@@ -258,12 +297,13 @@ int main(int argc, char **argv)
     rng_init(&rng, 5);
 
     equal_packs(is_off);
+    copies(is_off);
     if (is_off)
         two_directions();
     for (int i = 0; i < ROUNDS; i++)
         round_run(TRANSFERS, i % 2);
     if (is_off ? report_variable("gpudt_batches") != 0 :
-        report_variable("gpudt_batched") < MANY + ROUNDS / 2 * TRANSFERS / 2)
+        report_variable("gpudt_batched") < 2 * MANY + ROUNDS / 2 * TRANSFERS / 2)
         report_fail("%llu batches of %llu operations", report_variable("gpudt_batches"),
                     report_variable("gpudt_batched"));
     MPI_T_finalize();

@@ -236,9 +236,10 @@ struct MPII_Gpudt_entry {
     int32_t kernel;             /* enum MPII_Gpudt_kernel_e */
     int32_t pad[3];
     union {
-        struct MPII_Gpudt_span span;    /* first member of all */
+        struct MPII_Gpudt_span span;    /* first member of the next two */
         struct MPII_Gpudt_args_box box;
         struct MPII_Gpudt_args_tree tree;
+        struct MPII_Gpudt_args_pairbox pairbox;
     } args;
 };
 

@@ -12,22 +12,29 @@
 
 #include "gpudt_kernel_list.h"
 #include "gpudt_move.cuh"
+#include "gpudt_pairbox.cuh"
 #include "gpudt_walk_tree.cuh"
 
 /* Shared memory for the locator of any move. */
 typedef gpudt_tree32<16, 0>::shared_type gpudt_batch_shared;
 
 /* Not inlined: the kernel would need the registers of all of them at once. */
-template <class T, int UNIT, int UNPACK>
 #ifdef __CUDACC__
-static __device__ __noinline__
+#define GPUDT_BATCH_FN static __device__ __noinline__
 #else
-static
+#define GPUDT_BATCH_FN static
 #endif
-void gpudt_batch_move(const typename T::args_type &args, uint32_t block, void *shared)
+
+template <class T, int UNIT, int UNPACK>
+GPUDT_BATCH_FN void gpudt_batch_move(const typename T::args_type &args, uint32_t block, void *shared)
 {
     static_assert(sizeof(typename T::shared_type) <= sizeof(gpudt_batch_shared), "it has room");
     gpudt_move_block<T, UNIT, UNPACK> (args, block, (typename T::shared_type *) shared);
+}
+
+GPUDT_BATCH_FN void gpudt_batch_boxes(const struct MPII_Gpudt_args_pairbox &args, uint32_t block)
+{
+    gpudt_boxes_block(args, block);
 }
 
 #define GPUDT_BATCH_CASES(family_, unit_, locator_, args_)                                      \
@@ -57,6 +64,11 @@ GPUDT_FN void gpudt_batch_do(const struct MPII_Gpudt_args_batch &args)
     __syncthreads();            /* publishes entry */
 
     const uint32_t block = blockIdx.x - args.first[lo];
+    if (entry.kernel == MPII_GPUDT_KERNEL__PAIRBOX) {
+        gpudt_batch_boxes(entry.args.pairbox, block);
+        gpudt_finish(entry.args.pairbox.end);
+        return;
+    }
     switch (entry.kernel) {
             MPII_GPUDT_KERNEL_BATCHED(GPUDT_BATCH_CASES)
     }
@@ -64,5 +76,6 @@ GPUDT_FN void gpudt_batch_do(const struct MPII_Gpudt_args_batch &args)
 }
 
 #undef GPUDT_BATCH_CASES
+#undef GPUDT_BATCH_FN
 
 #endif /* GPUDT_BATCH_CUH_INCLUDED */

@@ -32,7 +32,8 @@
 #define MPII_GPUDT_KERNEL_TRANSPOSES(K_)                        \
     MPII_GPUDT_KERNEL_UNITS(K_, transpose, none, transpose)
 
-/* Kernels whose work the batch kernel can do: those for regular types, and those for any type. */
+/* Kernels whose work the batch kernel can do, besides pairbox: those for regular types, and those for
+ * any type. */
 #define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)

@@ -44,12 +44,13 @@ GPUDT_FN void gpudt_boxes_copy(const struct MPII_Gpudt_args_pairbox &args, uint3
         gpudt_data_store<T>(addr[u], unit[u]);
 }
 
-template <class T> GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args)
+template <class T>
+GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args, uint32_t block)
 {
     enum { U = MPII_GPUDT_PAIRBOX_UNROLL };
     const uint32_t step = (uint32_t) args.end.nblocks * MPII_GPUDT_THREADS;
     const uint32_t n = (uint32_t) args.nunits;
-    uint32_t i = blockIdx.x * MPII_GPUDT_THREADS + threadIdx.x;
+    uint32_t i = block * MPII_GPUDT_THREADS + threadIdx.x;
 
     GPUDT_NO_UNROLL
     for (; i + (U - 1) * step < n; i += U * step)
@@ -59,26 +60,32 @@ template <class T> GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pa
         gpudt_boxes_copy<T, 1> (args, i, step);
 }
 
-/* The body of the kernel. */
-GPUDT_FN void gpudt_boxes(const struct MPII_Gpudt_args_pairbox &args)
+/* What block number `block` of the kernel does. */
+GPUDT_FN void gpudt_boxes_block(const struct MPII_Gpudt_args_pairbox &args, uint32_t block)
 {
     switch (args.unit_log) {
         case 0:
-            gpudt_boxes_all<uint8_t>(args);
+            gpudt_boxes_all<uint8_t>(args, block);
             break;
         case 1:
-            gpudt_boxes_all<uint16_t>(args);
+            gpudt_boxes_all<uint16_t>(args, block);
             break;
         case 2:
-            gpudt_boxes_all<uint32_t>(args);
+            gpudt_boxes_all<uint32_t>(args, block);
             break;
         case 3:
-            gpudt_boxes_all<uint64_t>(args);
+            gpudt_boxes_all<uint64_t>(args, block);
             break;
         default:
-            gpudt_boxes_all<gpudt_quad> (args);
+            gpudt_boxes_all<gpudt_quad> (args, block);
             break;
     }
+}
+
+/* The body of the kernel. */
+GPUDT_FN void gpudt_boxes(const struct MPII_Gpudt_args_pairbox &args)
+{
+    gpudt_boxes_block(args, blockIdx.x);
 }
 
 #endif /* GPUDT_PAIRBOX_CUH_INCLUDED */

@@ -60,8 +60,10 @@ static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
-static int queue_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_move *m,
-                     struct MPII_Gpudt_plan *plan, bool * added);
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes);
+static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                     struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what,
+                     bool * added);
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          struct MPII_Gpudt_queue *queue);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
@@ -85,8 +87,7 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
         return true;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    is_due = queue && !queue->no_mem &&
-        (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
+    is_due = queue_is_due(queue, bytes) && !queue->no_mem;
     MPL_initlock_unlock(&batch_lock);
     return is_due;
 }
@@ -96,6 +97,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_queue *queue;
+    struct MPII_Gpudt_planned what;
     struct MPII_Gpudt_plan plan;
 
     *added = false;
@@ -103,9 +105,32 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
         goto fn_exit;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(m->engine, m->lane);
-    if (queue && (queue->open || !MPII_Gpudt_should_start(&queue->flights, m->len)) &&
-        MPII_Gpudt_slot_plan(m, in, &plan))
-        mpi_errno = queue_add(queue, m, &plan, added);
+    if (queue_is_due(queue, m->len) && MPII_Gpudt_slot_plan(m, in, &plan)) {
+        what = MPII_Gpudt_slot_planned(m, &plan);
+        mpi_errno = queue_add(m->engine, m->lane, queue, &what, added);
+    }
+    MPL_initlock_unlock(&batch_lock);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                 const struct MPII_Gpudt_planned *what, bool * added)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_queue *queue;
+
+    *added = false;
+    if (!may_batch(what->bytes))
+        goto fn_exit;
+    MPL_initlock_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue_is_due(queue, what->bytes))
+        mpi_errno = queue_add(engine, lane, queue, what, added);
     MPL_initlock_unlock(&batch_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
@@ -191,6 +216,12 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
     return queues ? &queues[lane] : NULL;
 }
 
+/* Whether a move would wait. */
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes)
+{
+    return queue && (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
+}
+
 /* Pin the memory of the slots. */
 static bool slots_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue)
 {
@@ -237,33 +268,34 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
 
 /* Add a planned move to the open slot, and launch the slot if it need not wait.
  *   added  (OUT)  set if the move was added; untouched if there is no kernel, slot or flag */
-static int queue_add(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_move *m,
-                     struct MPII_Gpudt_plan *plan, bool * added)
+static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                     struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what,
+                     bool * added)
 {
     int mpi_errno = MPI_SUCCESS;
     CUfunction together, alone;
 
-    mpi_errno = MPII_Gpudt_module_kernel(m->engine, MPII_GPUDT_KERNEL__BATCH, &together);
+    mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__BATCH, &together);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_module_kernel(m->engine, plan->kernel, &alone);
+    mpi_errno = MPII_Gpudt_module_kernel(engine, what->kernel, &alone);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!together || !alone || !slot_open(m->engine, m->lane, queue))
+    if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
-    MPII_Gpudt_flag_get(m->engine, m->lane, plan->grid, m->flag);
-    if (m->flag->word) {
+    MPII_Gpudt_flag_get(engine, lane, what->grid, what->flag);
+    if (what->flag->word) {
         if (queue->open->n == 0) {
-            MPII_Gpudt_module_modest(m->engine, MPII_GPUDT_KERNEL__BATCH, together, true);
-            MPII_Gpudt_module_modest(m->engine, plan->kernel, alone, true);
+            MPII_Gpudt_module_modest(engine, MPII_GPUDT_KERNEL__BATCH, together, true);
+            MPII_Gpudt_module_modest(engine, what->kernel, alone, true);
             queue->open->together = together;
             queue->open->alone = alone;
         }
-        MPII_Gpudt_slot_add(queue->open, m, plan);
+        MPII_Gpudt_slot_add(queue->open, what);
         *added = true;
     }
     /* Also closes a slot that is empty because there was no flag */
     if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
         MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))
-        queue_launch(m->engine, m->lane, queue);
+        queue_launch(engine, lane, queue);
 
   fn_exit:
     return mpi_errno;

@@ -10,6 +10,7 @@
 
 #include "plan/gpudt_plan_types.h"
 #include "gpudt_move.h"
+#include "gpudt_slot.h"
 
 /* Queue a move if there is work in flight on its stream that it would wait for anyway.
  *   in     (IN)   input of the plan
@@ -17,6 +18,10 @@
  *                 its flag */
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added);
+
+/* The same for a launch that is planned. */
+int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                 const struct MPII_Gpudt_planned *what, bool * added);
 
 /* Whether a move of `bytes` bytes would be queued now. Takes the lock of batches only if no batch
  * of this stream is waiting. */

@@ -7,6 +7,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_pair.h"
+#include "gpudt_batch.h"
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
@@ -55,6 +56,27 @@ static void pair_trace(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_
             MPII_Gpudt_plan_strategy_name(plan->strategy[1]), plan->cost);
 }
 
+/* Queue a move between boxes, if it would wait for others anyway. */
+static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pair *plan,
+                      bool * is_queued)
+{
+    const struct MPII_Gpudt_args_pairbox *args = &plan->args.box;
+    const struct MPII_Gpudt_planned what = {
+        .kernel = plan->kernel,
+        .grid = plan->grid,
+        .args = args,
+        .args_sz = sizeof(*args),
+        .args_used = offsetof(struct MPII_Gpudt_args_pairbox, side[1].levels.level) +
+            args->side[1].levels.nlevels * sizeof(struct MPII_Gpudt_level),
+        .end = &plan->args.end,
+        .bytes = p->len,
+        .flag = p->flag,
+        .queued = p->may_queue
+    };
+
+    return MPII_Gpudt_batch_add_planned(p->engine, p->lane, &what, is_queued);
+}
+
 int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -74,6 +96,12 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         pair_trace(p, &plan);
 
+    if (p->may_queue && plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX) {
+        mpi_errno = pair_queue(p, &plan, &is_started);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        if (is_started)
+            goto fn_exit;
+    }
     struct MPII_Gpudt_launch launch = {
         .engine = p->engine,
         .lane = p->lane,

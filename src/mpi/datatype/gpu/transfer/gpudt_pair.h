@@ -20,6 +20,7 @@ struct MPII_Gpudt_pair {
     int64_t pos, len;
     struct MPII_Gpudt_flag *flag;       /* as in struct MPII_Gpudt_move */
     bool is_waited_for;
+    struct MPII_Gpudt_queued *may_queue;        /* as in struct MPII_Gpudt_move */
 };
 
 /* Whether a kernel of an engine can move from one datatype to another: it is allowed, and the

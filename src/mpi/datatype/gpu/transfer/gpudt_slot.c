@@ -50,24 +50,33 @@ static size_t args_used(const struct MPII_Gpudt_plan *plan)
         plan->args.box.levels.nlevels * sizeof(struct MPII_Gpudt_level);
 }
 
-void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_move *m,
-                         struct MPII_Gpudt_plan *plan)
+struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *m,
+                                                  struct MPII_Gpudt_plan *plan)
+{
+    return (struct MPII_Gpudt_planned) {
+        .kernel = plan->kernel,.grid = plan->grid,.args = &plan->args,.args_sz = plan->args_sz,
+        .args_used = args_used(plan),.end = &plan->args.span.end,.bytes = m->len,
+        .flag = m->flag,.queued = m->may_queue
+    };
+}
+
+void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what)
 {
     struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
 
-    MPII_Gpudt_flag_ask(&plan->args.span.end, m->flag);
-    entry->kernel = plan->kernel;
-    memcpy(&entry->args, &plan->args, plan->args_sz);   /* all: a single move is launched with it */
+    MPII_Gpudt_flag_ask(what->end, what->flag);
+    entry->kernel = what->kernel;
+    memcpy(&entry->args, what->args, what->args_sz);    /* all: a single move is launched with it */
     slot->first[slot->n] = slot->nblocks;
-    slot->words[slot->n] =
-        (uint16_t) ((offsetof(struct MPII_Gpudt_entry, args) + args_used(plan)) / sizeof(uint64_t));
+    slot->words[slot->n] = (uint16_t)
+        ((offsetof(struct MPII_Gpudt_entry, args) + what->args_used) / sizeof(uint64_t));
     if (slot->n == 0)
-        slot->first_flag = *m->flag;
-    slot->move[slot->n] = m->may_queue;
+        slot->first_flag = *what->flag;
+    slot->move[slot->n] = what->queued;
     slot->n++;
-    slot->nblocks += plan->grid;
-    slot->bytes += m->len;
-    MPL_atomic_relaxed_store_int(&m->may_queue->is_queued, 1);
+    slot->nblocks += what->grid;
+    slot->bytes += what->bytes;
+    MPL_atomic_relaxed_store_int(&what->queued->is_queued, 1);
 }
 
 /* A batch of one move is launched as the move's own kernel. */

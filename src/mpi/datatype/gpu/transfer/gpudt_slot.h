@@ -33,11 +33,26 @@ struct MPII_Gpudt_slot {
 bool MPII_Gpudt_slot_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                           struct MPII_Gpudt_plan *plan);
 
+/* A launch that the batch kernel can do. */
+struct MPII_Gpudt_planned {
+    int kernel;                 /* enum MPII_Gpudt_kernel_e */
+    unsigned grid;
+    const void *args;           /* the parameter block, of which `end` is a part, and its bytes */
+    size_t args_sz;
+    size_t args_used;           /* those that the kernel reads */
+    struct MPII_Gpudt_end *end;
+    int64_t bytes;              /* that are moved */
+    struct MPII_Gpudt_flag *flag;       /* to be set at the end of the move */
+    struct MPII_Gpudt_queued *queued;
+};
+
+/* What a plan from MPII_Gpudt_slot_plan for a move launches. */
+struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *m,
+                                                  struct MPII_Gpudt_plan *plan);
+
 /* Add a move to a slot that is not full.
- *   m     (IN)      has a flag
- *   plan  (IN/OUT)  from MPII_Gpudt_slot_plan; gets the flag */
-void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_move *m,
-                         struct MPII_Gpudt_plan *plan);
+ *   what  (IN)  has a flag with a word, which its parameter block gets */
+void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what);
 
 /* Launch the moves of a slot, if it has any; the engine's context is current.
  *   flights  (IN/OUT)  of the stream; the launch is noted there */

@@ -79,7 +79,8 @@ static int step_pair(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
         .pos = slice->pos,
         .len = slice->len,
         .flag = flag,
-        .is_waited_for = op->is_blocking
+        .is_waited_for = op->is_blocking,
+        .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued
     };
 
     return MPII_Gpudt_pair_start(&pair);
