@@ -25,9 +25,11 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* A message is cut into at least MIN_CHUNKS segments, so that its steps overlap, unless segments
- * would be shorter than MIN_CHUNK_SZ, which the bus moves in less time than a kernel launch
- * takes. */
+/* A message through host memory is cut into at least MIN_CHUNKS segments, so that its steps overlap,
+ * unless segments would be shorter than MIN_CHUNK_SZ, which the bus moves in less time than a kernel
+ * launch takes. Between GPUs the steps of a segment that fits into its place take less time than the
+ * launches of several (measured between H200s: 4 MiB in one segment 44 to 49 us, in four 67 to
+ * 71). */
 #define MIN_CHUNKS 4
 #define MIN_CHUNK_SZ (512 * 1024)
 
@@ -77,13 +79,13 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
 static int64_t chunk_sz_choose(int64_t total, const MPIR_Gpudt_stage_t * stage)
 {
     size_t max = MPIDU_gpudt_chunk_max();
-    int64_t sz;
+    int64_t sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
 
     if (stage) {
         MPIR_Gpudt_stage_mem(stage, &max);
         max /= MPIR_GPUDT_STAGE_PLACES;
+        sz = total / ((total + (int64_t) max - 1) / (int64_t) max);
     }
-    sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
     sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), (int64_t) max);
     return MPL_MIN(sz, total);
 }
