@@ -12,6 +12,7 @@
  *   pulled    messages of every kind of datatype are copied this way, expected ones and unexpected
  *             ones, and nothing passes through host memory
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
+ *   window    the same for many more messages at once than there are places for segments
  *   refused   none is, as the memory cannot be mapped
  *   kinds     memory that cannot be mapped goes the other way; mixed ends
  *   renewed   with MPIR_CVAR_GPUDT_IPC_MAX=4: memory that is freed and allocated again at the same
@@ -124,6 +125,39 @@ static void staged(void)
     CHECK(nlong >= 3);
     CHECK(report_variable("gpudt_direct_staged") - before >= nlong);
     CHECK(report_variable("gpudt_direct_refused") == 0);
+}
+
+/* Both ways at once. Half of the receives are posted late, all in another order than the sends. */
+static void window(void)
+{
+    enum { n = 30 };
+    struct side out[n], in[n];
+    MPI_Request reqs[2 * n];
+    MPI_Datatype type;
+
+    MPI_Type_vector(1000, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < n; i++) {
+        side_make(&out[i], kind, type, 1, i % 16);
+        side_make(&in[i], kind, type, 1, 0);
+        side_fill(&out[i], 2 * i + rank);
+        side_clear(&in[i], 2 * i + other);
+    }
+    for (int late = 0; late < 2; late++) {
+        for (int i = n - 1 - late; i >= 0; i -= 2)
+            CHECK_MPI(MPI_Irecv(in[i].buf, 1, type, other, i, MPI_COMM_WORLD, &reqs[i]));
+        for (int i = late; i < n; i += 2)
+            CHECK_MPI(MPI_Isend(out[i].buf, 1, type, other, i, MPI_COMM_WORLD, &reqs[n + i]));
+    }
+    CHECK_MPI(MPI_Waitall(2 * n, reqs, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < n; i++) {
+        side_check(&out[i], "a send buffer", 2 * i + rank, out[i].size);
+        side_check(&in[i], "a receive buffer", 2 * i + other, in[i].size);
+        side_free(&out[i]);
+        side_free(&in[i]);
+    }
+    CHECK(report_variable("gpudt_direct_staged") == n);
+    MPI_Type_free(&type);
 }
 
 static void refused(void)
@@ -259,8 +293,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"pulled", pulled}, {"staged", staged}, {"refused", refused}, {"kinds", kinds},
-        {"renewed", renewed}, {"bounded", bounded}, {"late", late}, {"auto", automatic}
+        {"pulled", pulled}, {"staged", staged}, {"window", window}, {"refused", refused},
+        {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded}, {"late", late},
+        {"auto", automatic}
     };
     int provided, found = 0;
 

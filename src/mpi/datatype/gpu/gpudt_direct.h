@@ -97,14 +97,26 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
 /* ---- staging memory ---- */
 
-/* Segments that staging memory is for at a time: while one is read, the next ones are packed. */
-#define MPIR_GPUDT_STAGE_PLACES 4
+/* Staging memory consists of so many places for a segment, which all messages from a GPU share; one
+ * message uses at most STAGE_DEPTH at a time: while one is read, the next ones are packed. */
+#define MPIR_GPUDT_STAGE_PLACES 8
+#define MPIR_GPUDT_STAGE_DEPTH  4
 
-/* Get staging memory on the GPU of a buffer for a long message from it.
+/* Get the staging memory of the GPU of a buffer for a long message from it.
  *   may_pull  (IN)  whether the receiver could read it from the buffer
- * Returns NULL if that is better, or if no memory is free. Owned by the caller until
- * MPIR_Gpudt_stage_free, as long as receivers may read from it. */
-MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull);
+ *   is_busy   (IN)  whether other long messages are on their way
+ * Returns NULL if reading from the buffer is better, or if there is no memory. Owned by the caller
+ * until MPIR_Gpudt_stage_free. */
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
+                                         bool is_busy);
+
+/* Take n places of staging memory of this process.
+ *   place  (OUT)  addresses of n places
+ * Returns false, and takes none, if fewer are free. */
+bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place);
+
+/* Return a place, which no receiver reads any more. */
+void MPIR_Gpudt_stage_put(const MPIR_Gpudt_stage_t * stage, char *place);
 
 /* Map the staging memory of an offer whose way is MPIR_GPUDT_WAY__STAGED for unpacking into a
  * buffer. Returns NULL if that is not possible. Owned by the caller until MPIR_Gpudt_stage_free. */

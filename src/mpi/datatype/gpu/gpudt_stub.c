@@ -226,9 +226,19 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
     return MPIR_GPUDT_WAY__HOST;
 }
 
-MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull)
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
+                                         bool is_busy)
 {
     return NULL;
+}
+
+bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place)
+{
+    return false;
+}
+
+void MPIR_Gpudt_stage_put(const MPIR_Gpudt_stage_t * stage, char *place)
+{
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,

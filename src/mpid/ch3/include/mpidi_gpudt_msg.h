@@ -44,6 +44,7 @@ enum MPIDI_Gpudt_segment_e {
 enum MPIDI_Gpudt_share_e {
     MPIDI_GPUDT_SHARE__SHORT,   /* short sends */
     MPIDI_GPUDT_SHARE__SEND,    /* long sends that pack into local memory */
+    MPIDI_GPUDT_SHARE__STAGE,   /* long sends that pack into places of the stage */
     MPIDI_GPUDT_SHARE__RECV,    /* receives that give credits */
     MPIDI_GPUDT_SHARE__EAGER,   /* eager data that has arrived: never waits */
     MPIDI_GPUDT_NSHARES
@@ -66,8 +67,8 @@ struct MPIDI_Gpudt_segment {
 /* A sender's right to send one segment. */
 struct MPIDI_Gpudt_credit {
     int segment;                /* the receiver's number of the segment */
-    char *mem;                  /* in the receiver's pool or the stage; NULL: the data is to follow
-                                 * its packet */
+    char *mem;                  /* in the receiver's pool; NULL: the data is to follow its packet, or
+                                 * the message is staged */
 };
 
 struct MPIDI_Gpudt_msg {
@@ -80,6 +81,9 @@ struct MPIDI_Gpudt_msg {
     MPL_time_t offered;         /* short send: when the offer was made */
     MPIR_Gpudt_stage_t *stage;  /* of a long message; NULL: none */
     bool is_staged;             /* its data passes through the stage */
+    int nplaces;                /* staged send: its places of the stage, by the receiver's number of
+                                 * the segment; 0: none yet */
+    char *place[MPIR_GPUDT_STAGE_DEPTH];
     bool is_put_off;            /* short send: not packed yet, as the receiver may pull it soon */
     bool is_pulled;             /* short send: the receiver has pulled it */
     bool is_active;
@@ -194,6 +198,15 @@ bool MPIDI_Gpudt_segment_fill(struct MPIDI_Gpudt_segment *segment, size_t sz, bo
  * Returns false when out of memory. */
 bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz);
 
+/* Get the places of the stage for a staged send, as many as it has segments in flight at most: a
+ * message that had some of them could wait for another one that has the rest. Messages get them in
+ * the order in which they asked. Returns false if there are too few now: the message is advanced
+ * again when there may be enough. */
+bool MPIDI_Gpudt_places_take(struct MPIDI_Gpudt_msg *msg);
+
+/* Return them, if there are any. */
+void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg);
+
 /* Append a message to the queue of its share for memory, or remove it. */
 void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);
 
@@ -208,14 +221,6 @@ void MPIDI_Gpudt_segment_clear(struct MPIDI_Gpudt_segment *segment);
 
 /* Number of segments in a state. */
 int MPIDI_Gpudt_msg_segments(const struct MPIDI_Gpudt_msg *msg, enum MPIDI_Gpudt_segment_e state);
-
-/* A place of a staged message's staging memory, where the segment of a credit is. */
-static inline char *MPIDI_Gpudt_stage_place(const struct MPIDI_Gpudt_msg *msg, int credit)
-{
-    size_t sz;
-
-    return MPIR_Gpudt_stage_mem(msg->stage, &sz) + credit * msg->chunk_sz;
-}
 
 /* Whether messages of a connection exist that are not complete. */
 bool MPIDI_Gpudt_msgs_exist(const MPIDI_VC_t * vc);
@@ -272,6 +277,9 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
  *   may_stage  (IN)  whether the sender waits for the receiver, so that it may have to pack */
 void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk,
                               bool may_stage);
+
+/* Free what is left of the offer of a message that is freed. */
+void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg);
 
 /* Receive a message by the sender's offer, if that is possible.
  *   rreq        (IN)  matched with the message

@@ -38,7 +38,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_cts {
                                                  * to follow its packet */
     int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS];   /* the receiver's number of the segment */
     int8_t n;                   /* number of credits, or a MPIDI_GPUDT_CTS__ value */
-    int8_t is_staged;           /* segment i goes to place i of the stage that was offered */
+    int8_t is_staged;           /* segments go to places of the stage that was offered */
 } MPIDI_CH3_Pkt_gpudt_cts_t;
 
 /* Sender to receiver: the data of a short message, which follows the packet. Its envelope, sent
@@ -54,7 +54,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_eager_data {
 
 enum {
     MPIDI_GPUDT_DATA__FOLLOWS,  /* the data follows the packet */
-    MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in its place of the
+    MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in a place of the
                                  * stage */
     MPIDI_GPUDT_DATA__NONE      /* the sender has failed: neither data nor more packets follow */
 };
@@ -65,6 +65,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     MPI_Request receiver_req_id;
     int64_t off;                /* position in the stream of the message, bytes */
     int64_t len;
+    int64_t place;              /* of a staged segment: its position in the staging memory, bytes */
     int segment;                /* number in the credit */
     int where;                  /* MPIDI_GPUDT_DATA__... */
 } MPIDI_CH3_Pkt_gpudt_data_t;

@@ -15,7 +15,8 @@
  * receiver claims the offer before it copies. Whoever comes first decides (mpidu_gpudt_offer.h).
  *
  * The offer of a long message may name a stage instead, or as well: GPU memory that the sender
- * packs the message into, segment by segment, when the receiver sends credits for places of it.
+ * packs the message into, segment by segment, when the receiver sends credits. The sender's messages
+ * share its places: each takes some when its receiver is ready, and returns them at its end.
  * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
@@ -36,6 +37,8 @@ struct published {
 static struct published *published = NULL;
 static size_t published_sz = 0;
 static bool has_finalizer = false;
+
+static int nlong = 0;           /* long sends that were offered */
 
 /* ---- sending ---- */
 
@@ -117,11 +120,22 @@ void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chu
         type_at = type_describe(msg->buffer);
     may_pull = may_pull && type_at != MPIR_GPUDT_TYPE__NONE;
     if (may_stage)
-        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, may_pull);
+        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, may_pull, nlong > 0);
     if (!may_pull && msg->stage == NULL)
         return;
     MPIR_Gpudt_offer_make(msg->buffer, type_at, msg->stage, MPIDU_gpudt_offer_mem(chunk));
     MPIDU_gpudt_offer_open(chunk, &msg->offer);
+    nlong += may_stage;
+}
+
+void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg)
+{
+    MPIDI_Gpudt_places_put(msg);
+    MPIR_Gpudt_stage_free(msg->stage);
+    if (msg->offer_chunk) {
+        MPIDU_gpudt_chunk_put(msg->offer_chunk);
+        nlong--;
+    }
 }
 
 /* ---- receiving ---- */

@@ -91,6 +91,31 @@ bool MPIDI_Gpudt_segment_fill(struct MPIDI_Gpudt_segment *segment, size_t sz, bo
     return false;
 }
 
+bool MPIDI_Gpudt_places_take(struct MPIDI_Gpudt_msg *msg)
+{
+    const int64_t nsegments = (msg->total + msg->chunk_sz - 1) / msg->chunk_sz;
+    const int n = (int) MPL_MIN(nsegments, MPIR_GPUDT_STAGE_DEPTH);
+
+    if (msg->nplaces)
+        return true;
+    if ((served == msg || (!msg->is_waiting && shares[msg->share].waiting == NULL)) &&
+        MPIR_Gpudt_stage_take(msg->stage, n, msg->place)) {
+        msg->nplaces = n;
+        shares[msg->share].has_moved = true;
+        return true;
+    }
+    msg->wants_memory = true;
+    return false;
+}
+
+void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg)
+{
+    if (msg->nplaces)
+        shares[msg->share].has_moved = true;
+    while (msg->nplaces > 0)
+        MPIR_Gpudt_stage_put(msg->stage, msg->place[--msg->nplaces]);
+}
+
 bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz)
 {
     return pool_take(segment, sz) || heap_take(segment, sz);

@@ -85,9 +85,7 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_wait_set(msg, false);
     DL_DELETE(msgs, msg);
     MPIR_Gpudt_buffer_free(msg->buffer);
-    MPIR_Gpudt_stage_free(msg->stage);
-    if (msg->offer_chunk)
-        MPIDU_gpudt_chunk_put(msg->offer_chunk);
+    MPIDI_Gpudt_direct_end(msg);
     MPL_free(msg);
 }
 

@@ -152,7 +152,7 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
         MPIDI_Gpudt_direct_recv(vc, rreq, buffer, false, &stage))
         goto fn_exit;
     if (stage)
-        depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_PLACES);
+        depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_DEPTH);
     total = MPIDI_Gpudt_room_check(rreq);
     if (mpi_errno == MPI_SUCCESS && total == 0)
         MPIR_Gpudt_buffer_free(buffer);
@@ -275,6 +275,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
 {
     const MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt->gpudt_data;
     const intptr_t there = *buflen;
+    size_t stage_sz;
     MPIR_Request *rreq;
     struct MPIDI_Gpudt_msg *msg;
     struct MPIDI_Gpudt_segment *segment;
@@ -294,7 +295,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     segment->len = pkt->len;
     segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
     if (msg->is_staged)
-        segment->mem = MPIDI_Gpudt_stage_place(msg, pkt->segment);
+        segment->mem = MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) + pkt->place;
     msg->arriving = pkt->segment;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
         return data_arrived(vc, rreq, &complete);

@@ -161,6 +161,10 @@ static void cleared_set(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
     msg->total = pkt->total;
     msg->chunk_sz = pkt->chunk_sz;
     msg->nsegments = MPIDI_GPUDT_MAX_SEGMENTS;
+    if (pkt->is_staged) {
+        msg->is_staged = true;
+        msg->share = MPIDI_GPUDT_SHARE__STAGE;
+    }
 }
 
 /* Store the credits of a packet, or the reason why it has none. */
@@ -180,9 +184,7 @@ static void credits_add(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_c
         struct MPIDI_Gpudt_credit *credit = &msg->credit[msg->ncredits++];
         credit->segment = pkt->segment[i];
         credit->mem = NULL;
-        if (msg->is_staged)
-            credit->mem = MPIDI_Gpudt_stage_place(msg, credit->segment);
-        else if (pkt->grain[i] >= 0 && MPIDI_Gpudt_peer_meet(msg->vc, &name))
+        if (!msg->is_staged && pkt->grain[i] >= 0 && MPIDI_Gpudt_peer_meet(msg->vc, &name))
             credit->mem = MPIDU_gpudt_pool_import(&name, pkt->grain[i], msg->chunk_sz,
                                                   msg->gpu_addr);
     }
@@ -232,7 +234,6 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);
-    msg->is_staged = msg->is_staged || pkt->is_staged;
     if (pkt->n == MPIDI_GPUDT_CTS__PULLED)
         pulled(msg);
     credits_add(msg, pkt);
@@ -252,6 +253,14 @@ static bool segment_place(struct MPIDI_Gpudt_segment *segment,
     struct MPIDI_Gpudt_msg *msg = segment->msg;
     bool is_only = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__IDLE) == msg->nsegments;
 
+    segment->credit = credit->segment;
+    if (msg->is_staged) {
+        segment->is_shared = true;
+        if (!MPIDI_Gpudt_places_take(msg))
+            return false;
+        segment->mem = msg->place[credit->segment];
+        return true;
+    }
     segment->is_shared = credit->mem != NULL;
     segment->mem = credit->mem;
     if (segment->mem == NULL) {
@@ -259,7 +268,6 @@ static bool segment_place(struct MPIDI_Gpudt_segment *segment,
             return false;
         segment->len = MPL_MIN(segment->len, (int64_t) segment->chunk->sz);
     }
-    segment->credit = credit->segment;
     return true;
 }
 
@@ -293,12 +301,14 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
     struct MPIDI_Gpudt_msg *msg = segment->msg;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+    size_t stage_sz;
 
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
     pkt->off = segment->off;
     pkt->len = segment->len;
     pkt->segment = segment->credit;
+    pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) : 0;
     pkt->where = segment->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
     msg->done += segment->len;
 

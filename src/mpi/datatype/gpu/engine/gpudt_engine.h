@@ -76,6 +76,11 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t is_modest[MPII_GPUDT_NKERNELS];    /* true or false, likewise; see
                                                          * MPII_Gpudt_module_modest */
 
+    /* Of gpudt_stage.c, guarded by the lock of the progress engine. */
+    struct MPII_Gpudt_area *stage;      /* staging memory; NULL: none yet */
+    unsigned long long stage_id;        /* of the allocation */
+    uint32_t stage_used;        /* bit i: place i is in use */
+
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */
     int nareas[MPII_GPUDT_NAREAS];      /* areas, free and in use */

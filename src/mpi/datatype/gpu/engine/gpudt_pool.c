@@ -56,8 +56,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of work areas in GPU memory at most, for each GPU in use, and again of those that
-        messages to other processes are staged in. 0: none, pinned host memory is used instead.
+        Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory is
+        used instead. If that is room for eight, messages to other processes are staged in eight
+        more.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -88,6 +89,8 @@ static int area_limit(enum MPII_Gpudt_area_e kind)
         return INT_MAX;
     bytes = MPL_MAX(0, kind == MPII_GPUDT_AREA__PINNED ? MPIR_CVAR_GPUDT_PINNED_MAX :
                     MPIR_CVAR_GPUDT_DEVICE_MAX);
+    if (kind == MPII_GPUDT_AREA__STAGE)
+        return bytes >= MPII_Gpudt_area_sz(kind);
     return bytes / MPII_Gpudt_area_sz(kind);
 }
 
@@ -291,6 +294,8 @@ void MPII_Gpudt_pinned_unmap(MPII_Gpudt_engine_t * engine, char *mem, size_t sz,
 
 void MPII_Gpudt_pools_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
+    if (engine->stage)
+        MPII_Gpudt_area_put(engine, engine->stage);
     for (int kind = 0; kind < MPII_GPUDT_NAREAS; kind++) {
         while (engine->areas[kind]) {
             struct MPII_Gpudt_area *area = engine->areas[kind];

@@ -31,8 +31,7 @@ MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEA
 /* Staging memory of this process, or of another one as mapped here. */
 struct MPIR_Gpudt_stage {
     MPII_Gpudt_engine_t *engine;
-    struct MPII_Gpudt_area *area;       /* of this process; else NULL */
-    struct MPII_Gpudt_mapping *mapping; /* of another one; else NULL */
+    struct MPII_Gpudt_mapping *mapping; /* of another process; NULL: of this one */
     struct MPII_Gpudt_export export;    /* of this process only */
     char *mem;
     size_t sz;

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Staging memory for messages between GPUs: a work area of the sender, which the receiver maps.
+/* Staging memory for messages between GPUs: memory of the sender's GPU, which the receiver maps.
  * Both ends access their own memory in whatever order its datatype has it, and the packed data is
  * read across in order. Must not know messages. */
 
@@ -15,13 +15,17 @@
 #include "gpudt_vars.h"
 
 /* A GPU reads the memory of another one in sectors of 32 bytes, so it reads up to 24 bytes besides
- * each block. Staging pays off if the bytes read besides the message's own, less a share that no
- * packed stream is faster than, would be more than the packets and kernels cost that staging adds.
- * Measured between two H200s: blocks of 8 bytes 64 bytes apart from 2 MiB on, 16 bytes apart from
- * 12 MiB on, of 128 bytes never. */
+ * each block, and a request for whole sectors costs as much as 16 more. Staging pays off if the bytes
+ * read besides the message's own, less a share that no packed stream is faster than, would be more
+ * than the packets and kernels cost that staging adds; these pass in the time of others if there are
+ * any. Measured between two H200s, the sizes from which on staging is faster: blocks of 8 bytes 64
+ * bytes apart 1 MiB, 16 bytes apart 5 MiB, of 32 bytes 25 MiB, of 128 bytes never. */
+#define SECTOR 32               /* bytes */
 #define SECTOR_REST 24          /* bytes */
-#define STAGE_COST (8 << 20)    /* bytes */
-#define WASTE_SHARE 5           /* a fifth of the message */
+#define REQUEST_REST 16         /* bytes */
+#define STAGE_COST (4 << 20)    /* bytes */
+#define STAGE_COST_BUSY (1 << 20)       /* bytes */
+#define WASTE_SHARE 0.3         /* of the message */
 
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
 
@@ -40,11 +44,11 @@ static double block_spacing(const struct MPII_Gpudt_side *side, double blocks)
 }
 
 /* Whether a long message from a buffer is to be staged rather than read from the buffer. */
-static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull)
+static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, bool is_busy)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_serial *serial;
-    double blocks, spacing, block, bytes;
+    double blocks, spacing, block, rest, bytes;
 
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
         return true;
@@ -56,62 +60,78 @@ static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull)
     blocks = (double) buffer->size / serial->size * serial->nblocks;
     block = buffer->size / blocks;
     spacing = block_spacing(side, blocks);
-    bytes = blocks * MPL_MAX(block, MPL_MIN(block + SECTOR_REST, spacing));
-    return bytes - buffer->size - buffer->size / WASTE_SHARE > STAGE_COST;
+    rest = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0 ? REQUEST_REST :
+        SECTOR_REST;
+    bytes = blocks * MPL_MAX(block, MPL_MIN(block + rest, spacing));
+    return bytes - buffer->size * (1 + WASTE_SHARE) > (is_busy ? STAGE_COST_BUSY : STAGE_COST);
 }
 
-static struct MPII_Gpudt_area *area_get(MPII_Gpudt_engine_t * engine)
+/* Allocate the staging memory of an engine, if there is memory for it. */
+static void memory_make(MPII_Gpudt_engine_t * engine)
 {
-    struct MPII_Gpudt_area *area;
     MPII_Gpudt_ctx_t entered;
 
     if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
-        return NULL;
-    MPII_Gpudt_area_get_spare(engine, MPII_GPUDT_AREA__STAGE, 0, &area);
+        return;
+    MPII_Gpudt_area_get_spare(engine, MPII_GPUDT_AREA__STAGE, 0, &engine->stage);
+    if (engine->stage &&
+        engine->drv->cuPointerGetAttribute(&engine->stage_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                           (CUdeviceptr) engine->stage->mem) != CUDA_SUCCESS)
+        engine->stage_id = 0;
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
-    return area;
 }
 
-static const struct MPII_Gpudt_export *area_export(const MPII_Gpudt_engine_t * engine,
-                                                   const struct MPII_Gpudt_area *area)
-{
-    unsigned long long id = 0;
-
-    if (engine->drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                           (CUdeviceptr) area->mem) != CUDA_SUCCESS || id == 0)
-        return NULL;
-    return MPII_Gpudt_export_get(engine, area->mem, area->mem + area->sz, id, false);
-}
-
-MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull)
+MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
+                                         bool is_busy)
 {
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
-    const struct MPII_Gpudt_export *export;
-    struct MPIR_Gpudt_stage *stage = NULL;
-    struct MPII_Gpudt_area *area = NULL;
+    const struct MPII_Gpudt_export *export = NULL;
+    const struct MPII_Gpudt_area *area;
+    struct MPIR_Gpudt_stage *stage;
 
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
-        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull))
-        goto fn_exit;
-    area = area_get(engine);
-    if (area == NULL)
-        goto fn_exit;
-    export = area_export(engine, area);
-    if (export)
-        stage = MPL_calloc(1, sizeof(*stage), MPL_MEM_BUFFER);
-    if (stage == NULL)
-        goto fn_exit;
-    stage->engine = engine;
-    stage->export = *export;
-    stage->mem = area->mem;
-    stage->sz = area->sz;
-    stage->area = area;
-    area = NULL;
-
-  fn_exit:
-    if (area)
-        MPII_Gpudt_area_put(engine, area);
+        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, is_busy))
+        return NULL;
+    if (engine->stage == NULL)
+        memory_make(engine);
+    area = engine->stage;
+    if (area && engine->stage_id)
+        export = MPII_Gpudt_export_get(engine, area->mem, area->mem + area->sz, engine->stage_id,
+                                       false);
+    if (export == NULL)
+        return NULL;
+    stage = MPL_calloc(1, sizeof(*stage), MPL_MEM_BUFFER);
+    if (stage) {
+        stage->engine = engine;
+        stage->export = *export;
+        stage->mem = area->mem;
+        stage->sz = area->sz;
+    }
     return stage;
+}
+
+bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place)
+{
+    uint32_t taken = 0;
+    int nfound = 0;
+
+    for (int i = 0; i < MPIR_GPUDT_STAGE_PLACES && nfound < n; i++) {
+        if (stage->engine->stage_used & 1u << i)
+            continue;
+        taken |= 1u << i;
+        place[nfound++] = stage->mem + i * (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+    }
+    if (nfound < n)
+        return false;
+    stage->engine->stage_used |= taken;
+    return true;
+}
+
+void MPIR_Gpudt_stage_put(const MPIR_Gpudt_stage_t * stage, char *place)
+{
+    size_t i = (size_t) (place - stage->mem) / (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+
+    stage->engine->stage_used &= ~(1u << i);
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
@@ -138,8 +158,6 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
 
 void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
 {
-    if (stage && stage->area)
-        MPII_Gpudt_area_put(stage->engine, stage->area);
     if (stage && stage->mapping)
         MPII_Gpudt_import_release(stage->mapping);
     MPL_free(stage);
