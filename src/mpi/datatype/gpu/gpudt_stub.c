@@ -10,6 +10,7 @@
 #include "gpudt.h"
 #include "gpudt_direct.h"
 #include "gpudt_host.h"
+#include "gpudt_reduce.h"
 #include "gpudt_shared.h"
 
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
@@ -285,4 +286,10 @@ bool MPIR_Gpudt_may_unmap(void)
 
 void MPIR_Gpudt_process_drop(uint64_t process)
 {
+}
+
+int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype,
+                      MPI_Op op, bool * handled)
+{
+    return not_handled(NULL, handled);
 }

@@ -9,6 +9,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_choice.h  \
     src/mpi/datatype/gpu/transfer/gpudt_data.h    \
     src/mpi/datatype/gpu/transfer/gpudt_flight.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_hostcopy.h \
     src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
     src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
@@ -33,11 +34,13 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_direct.c   \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
     src/mpi/datatype/gpu/transfer/gpudt_flight.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_hostcopy.c \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \
     src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \
     src/mpi/datatype/gpu/transfer/gpudt_pair.c     \
     src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_reduce.c   \
     src/mpi/datatype/gpu/transfer/gpudt_route.c    \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \
     src/mpi/datatype/gpu/transfer/gpudt_run.c      \

@@ -1,0 +1,28 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Copies of GPU buffers in host memory, for work that only the CPU can do. */
+
+#ifndef GPUDT_HOSTCOPY_H_INCLUDED
+#define GPUDT_HOSTCOPY_H_INCLUDED
+
+/* Host memory with the layout of a buffer. */
+struct MPII_Gpudt_hostcopy {
+    char *mem;                  /* allocated memory, freed by the caller with MPL_free; NULL: none */
+    char *addr;                 /* corresponds to the buffer's address */
+};
+
+/* Whether the CPU cannot access a buffer. Blocks at absolute addresses may be anywhere: they are
+ * treated as GPU memory, at the cost of a copy if they are not.
+ *   buf, count, datatype (IN)   the buffer
+ *   answer               (OUT)  false also for an empty buffer */
+int MPII_Gpudt_hostcopy_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer);
+
+/* Allocate memory for all that a buffer spans. Nothing is copied.
+ *   copy  (OUT)  untouched on failure */
+int MPII_Gpudt_hostcopy_alloc(struct MPII_Gpudt_hostcopy *copy, MPI_Aint count,
+                              MPI_Datatype datatype);
+
+#endif /* GPUDT_HOSTCOPY_H_INCLUDED */

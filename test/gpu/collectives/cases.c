@@ -1,0 +1,129 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Reductions that fail with the release's own handling of device memory, each by itself. */
+
+#include "collectives.h"
+#include "report.h"
+
+#include <stdio.h>
+
+#define N 5
+
+static int rank, nprocs;
+static MPI_Op affine;
+
+/* 12 bytes at a displacement, which is not in the middle of the extent. */
+static MPI_Datatype placed_type(MPI_Aint displ)
+{
+    const MPI_Aint displs[] = { displ, displ + 10 };
+    const int lengths[] = { 8, 4 };
+    MPI_Datatype type, resized;
+
+    MPI_Type_create_hindexed(2, lengths, displs, MPI_BYTE, &type);
+    MPI_Type_create_resized(type, displ, 16, &resized);
+    MPI_Type_commit(&resized);
+    MPI_Type_free(&type);
+    return resized;
+}
+
+/* The parts of a process of a reduction of N elements for each process. */
+static void call_fill(struct call *c, MPI_Datatype type, enum mem_kind send, enum mem_kind recv)
+{
+    int is_scatter = c->what == CALL__reduce_scatter || c->what == CALL__reduce_scatter_block;
+    int has_result = c->what != CALL__reduce || rank == c->root;
+
+    c->send = (struct part) {.is_used = 1,.n = 1,.kind = send };
+    c->recv = (struct part) {.is_used = has_result,.n = 1,.kind = recv };
+    c->send.type[0] = c->recv.type[0] = type;
+    c->recv.count[0] = N;
+    c->send.count[0] = is_scatter ? N * nprocs : N;
+    for (int i = 0; i < nprocs; i++)
+        c->counts[i] = N;
+    part_measure(&c->send, 0);
+    part_measure(&c->recv, 0);
+}
+
+/* Every reduction in every mode. */
+static void reductions_run(const char *name, MPI_Datatype type, enum mem_kind send,
+                           enum mem_kind recv)
+{
+    for (int i = CALL__NMOVING; i < CALL__NCALLS * MODE__NMODES; i++) {
+        struct call c = {.what = (enum what) (i % CALL__NCALLS),.mode = (enum mode) (i / CALL__NCALLS),
+            .comm = MPI_COMM_WORLD,.root = nprocs - 1,.op = affine
+        };
+
+        if (c.what < CALL__NMOVING)
+            continue;
+        call_fill(&c, type, send, recv);
+        if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
+            fprintf(stderr, "... %s, %s, mode %d\n", name, call_name(c.what), c.mode);
+    }
+}
+
+/* Data at an absolute address: the address of the buffer says nothing. */
+static void absolute_run(void)
+{
+    struct mem mem;
+    MPI_Datatype type, absolute;
+    unsigned char mine[16], expected[16], seen[16];
+    MPI_Request request;
+
+    for (int i = 0; i < 16; i++)
+        mine[i] = expected[i] = (unsigned char) (16 + 17 * rank + i);
+    mem_alloc(&mem, MEM__DEVICE, 16);
+    type = placed_type(0);
+    absolute = randtype_absolute(type, mem.addr);
+    CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, expected, 1, type, affine, MPI_COMM_WORLD));
+
+    for (int mode = 0; mode < MODE__NMODES; mode++) {
+        mem_write(&mem, 0, mine, 16);
+        if (mode == MODE__BLOCKING) {
+            CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, absolute, affine,
+                                    MPI_COMM_WORLD));
+        } else if (mode == MODE__NONBLOCKING) {
+            CHECK_MPI(MPI_Iallreduce(MPI_IN_PLACE, MPI_BOTTOM, 1, absolute, affine,
+                                     MPI_COMM_WORLD, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        } else {
+            CHECK_MPI(MPI_Allreduce_init(MPI_IN_PLACE, MPI_BOTTOM, 1, absolute, affine,
+                                         MPI_COMM_WORLD, MPI_INFO_NULL, &request));
+            CHECK_MPI(MPI_Start(&request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            MPI_Request_free(&request);
+        }
+        mem_read(&mem, 0, seen, 16);
+        report_compare("a reduction at an absolute address", seen, expected, 16);
+    }
+    MPI_Type_free(&absolute);
+    MPI_Type_free(&type);
+    mem_free(&mem);
+}
+
+void cases_run(void)
+{
+    static const struct {
+        const char *name;
+        MPI_Aint displ;
+        enum mem_kind send, recv;
+    } cases[] = {
+        {"lower bound above", 48, MEM__DEVICE, MEM__DEVICE},
+        {"lower bound below", -40, MEM__DEVICE, MEM__DEVICE},
+        {"send buffer on the device", 0, MEM__DEVICE, MEM__PAGEABLE},
+        {"receive buffer on the device", 0, MEM__PAGEABLE, MEM__DEVICE},
+        {"managed memory", 8, MEM__MANAGED, MEM__DEVICE},
+    };
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    MPI_Op_create(op_affine, 0, &affine);
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
+        MPI_Datatype type = placed_type(cases[i].displ);
+        reductions_run(cases[i].name, type, cases[i].send, cases[i].recv);
+        MPI_Type_free(&type);
+    }
+    absolute_run();
+    MPI_Op_free(&affine);
+}

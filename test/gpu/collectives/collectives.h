@@ -1,0 +1,136 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Calls of collectives as data, so that the same call can be made on buffers in GPU memory and on
+ * their twins in host memory. */
+
+#ifndef COLLECTIVES_H_INCLUDED
+#define COLLECTIVES_H_INCLUDED
+
+#include "randtype.h"
+#include "twin.h"
+
+#define MAX_PROCS 8
+
+/* F(Name, name): the calls MPI_Name, MPI_Iname and MPI_Name_init. */
+#define MOVING_CALLS(F)                         \
+    F(Bcast, bcast)                             \
+    F(Gather, gather)                           \
+    F(Gatherv, gatherv)                         \
+    F(Scatter, scatter)                         \
+    F(Scatterv, scatterv)                       \
+    F(Allgather, allgather)                     \
+    F(Allgatherv, allgatherv)                   \
+    F(Alltoall, alltoall)                       \
+    F(Alltoallv, alltoallv)                     \
+    F(Alltoallw, alltoallw)                     \
+    F(Neighbor_allgather, neighbor_allgather)   \
+    F(Neighbor_allgatherv, neighbor_allgatherv) \
+    F(Neighbor_alltoall, neighbor_alltoall)     \
+    F(Neighbor_alltoallv, neighbor_alltoallv)   \
+    F(Neighbor_alltoallw, neighbor_alltoallw)
+#define REDUCING_CALLS(F)                       \
+    F(Reduce, reduce)                           \
+    F(Allreduce, allreduce)                     \
+    F(Reduce_scatter, reduce_scatter)           \
+    F(Reduce_scatter_block, reduce_scatter_block) \
+    F(Scan, scan)                               \
+    F(Exscan, exscan)
+
+#define CALL_ID(Name_, name_) CALL__##name_,
+enum what {
+    MOVING_CALLS(CALL_ID)
+    CALL__NMOVING,
+    CALL__before_reducing = CALL__NMOVING - 1,
+    REDUCING_CALLS(CALL_ID)
+    CALL__NCALLS
+};
+#undef CALL_ID
+
+enum mode {
+    MODE__BLOCKING,
+    MODE__NONBLOCKING,
+    MODE__PERSISTENT,
+    MODE__NMODES
+};
+
+/* What one process sends or receives: for one peer or for each. The first member of an array is
+ * used where the call has no array. */
+struct part {
+    int is_used;                /* 0: the process has no such buffer */
+    int is_in_place;
+    int n;                      /* members used */
+    int count[MAX_PROCS];
+    MPI_Aint displ[MAX_PROCS];  /* in elements; in bytes if the call takes several datatypes */
+    int int_displ[MAX_PROCS];
+    MPI_Datatype type[MAX_PROCS];
+    MPI_Aint lo, hi;            /* range of displacements of all data */
+    enum mem_kind kind;
+    int shift;
+};
+
+struct call {
+    enum what what;
+    enum mode mode;
+    MPI_Comm comm;
+    int root;
+    MPI_Op op;
+    struct part send, recv;     /* MPI_Bcast: recv only */
+    int counts[MAX_PROCS];      /* MPI_Reduce_scatter */
+};
+
+const char *call_name(enum what what);
+
+/* Start or make a call. In blocking mode the request is unused. */
+int call_start(const struct call *c, const void *sendbuf, void *recvbuf, MPI_Request * request);
+
+/* Compute lo and hi of a part from its counts, displacements and datatypes. */
+void part_measure(struct part *p, int are_bytes);
+
+/* Fills the image of a buffer with valid operands. */
+typedef void (*fill_fn) (struct twin * t, const struct part * p, unsigned seed);
+
+/* Make the call on the twins, then on the buffers, and compare; a persistent one twice, with other
+ * data the second time. Collective. Returns 1 if all is well in this process. */
+int call_check(const struct call *c, fill_fn fill, unsigned seed);
+
+/* ---- operands of reductions ---- */
+
+/* A predefined operation and a datatype it is defined for. */
+struct operands {
+    MPI_Op op;
+    MPI_Datatype type;
+};
+
+void operands_draw(struct rng *rng, struct operands *o);
+/* The i-th pair; 0 if there is no such pair. */
+int operands_get(int i, struct operands *o);
+/* Finite values for which no operation overflows or is undefined. */
+void operands_fill(struct twin *t, const struct part *p, unsigned seed);
+/* Random bytes everywhere. */
+void bytes_fill(struct twin *t, const struct part *p, unsigned seed);
+
+/* An associative operation, not commutative, on each byte of any datatype. */
+void op_affine(void *in, void *inout, int *len, MPI_Datatype * type);
+
+/* ---- tests ---- */
+
+/* Random calls in random kinds of memory. */
+void moving_run(unsigned long seed, unsigned long ncalls);
+void reducing_run(unsigned long seed, unsigned long ncalls);
+/* MPI_Reduce_local of everything, in this process alone. */
+void local_run(unsigned long seed);
+/* What failed with the release's own handling of device memory. */
+void cases_run(void);
+
+/* A communicator of a random kind. *is_inter and *is_topo say which; freed by the caller.
+ *   may_be_inter, must_be_topo  (IN)  what the call allows */
+MPI_Comm comm_draw(struct rng *rng, int may_be_inter, int must_be_topo, int *is_inter);
+/* A kind of memory that this machine has. */
+enum mem_kind kind_draw(struct rng *rng);
+/* An offset of a buffer from an aligned address: any, in memory that the CPU does not access. */
+int shift_draw(struct rng *rng, enum mem_kind kind);
+
+#endif /* COLLECTIVES_H_INCLUDED */

@@ -1,0 +1,130 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Tests collectives with buffers in any kind of memory: each call is made on them and on their
+ * twins in host memory, whose contents must then be the same. Any number of processes, at most 8.
+ *
+ *     collectives cases                            reductions that the release gets wrong, each by itself
+ *     collectives local [SEED]                     MPI_Reduce_local of every operation and datatype
+ *     collectives reducing [SEED [CALLS [KIND]]]   random reductions
+ *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
+ *
+ * KIND: only that kind of memory. With pageable memory, MPICH's own handling is tested.
+ *
+ * A failure prints the call and the command line to reproduce it. */
+
+#include "collectives.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum mem_kind only = MEM__NKINDS;
+
+enum mem_kind kind_draw(struct rng *rng)
+{
+    enum mem_kind kind = only;
+
+    while (kind == MEM__NKINDS || !mem_exists(kind))
+        kind = (enum mem_kind) rng_range(rng, 0, MEM__NKINDS - 1);
+    return kind;
+}
+
+int shift_draw(struct rng *rng, enum mem_kind kind)
+{
+    int shift = (int) rng_range(rng, 0, 15);
+
+    if (!mem_is_gpu(kind))
+        return 0;
+    return rng_chance(rng, 30) ? shift : 8 * (shift % 2);
+}
+
+/* Every other process of the world in one group, the others in the other one. */
+static MPI_Comm inter_make(void)
+{
+    MPI_Comm half, inter;
+    int rank;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 5, &inter);
+    MPI_Comm_free(&half);
+    return inter;
+}
+
+/* A ring, or a graph with random edges that every process draws. */
+static MPI_Comm topo_make(struct rng *rng, int nprocs)
+{
+    MPI_Comm comm;
+    int rank, periodic = 1, nin = 0, nout = 0, in[MAX_PROCS], out[MAX_PROCS];
+
+    if (rng_chance(rng, 50)) {
+        MPI_Cart_create(MPI_COMM_WORLD, 1, &nprocs, &periodic, 0, &comm);
+        return comm;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < nprocs; i++) {
+        for (int j = 0; j < nprocs; j++) {
+            if (!rng_chance(rng, 60))
+                continue;
+            if (i == rank)
+                out[nout++] = j;
+            if (j == rank)
+                in[nin++] = i;
+        }
+    }
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, nin, in, MPI_UNWEIGHTED, nout, out,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+    return comm;
+}
+
+MPI_Comm comm_draw(struct rng *rng, int may_be_inter, int must_be_topo, int *is_inter)
+{
+    MPI_Comm comm;
+    int nprocs;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    *is_inter = !must_be_topo && may_be_inter && nprocs > 1 && rng_chance(rng, 20);
+    if (*is_inter)
+        comm = inter_make();
+    else if (must_be_topo)
+        comm = topo_make(rng, nprocs);
+    else
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    return comm;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "cases";
+    unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 0) : 1;
+    unsigned long ncalls = argc > 3 ? strtoul(argv[3], NULL, 0) : 200;
+    int nprocs;
+
+    report_time_limit(300);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    if (gpu_open() == 0 || nprocs > MAX_PROCS)
+        return 1;
+    gpu_set_current(0);
+    if (argc > 4 && (only = mem_named(argv[4])) == MEM__NKINDS)
+        return 2;
+    if (strcmp(what, "cases") == 0)
+        cases_run();
+    else if (strcmp(what, "local") == 0)
+        local_run(seed);
+    else if (strcmp(what, "reducing") == 0)
+        reducing_run(seed, ncalls);
+    else if (strcmp(what, "moving") == 0)
+        moving_run(seed, ncalls);
+    else
+        return 2;
+    MPI_Finalize();
+    return report_done();
+}
