@@ -125,6 +125,11 @@ void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */
 void cases_run(void);
 
+/* A random datatype that may be repeated: elements at multiples of its extent have no byte in
+ * common. It has the bounds that MPICH takes it to have, which allocates temporary buffers by them.
+ * Freed by the caller. */
+MPI_Datatype type_draw(struct rng *rng, const struct randtype_opts *opts);
+
 /* A communicator of a random kind. *is_inter and *is_topo say which; freed by the caller.
  *   may_be_inter, must_be_topo  (IN)  what the call allows */
 MPI_Comm comm_draw(struct rng *rng, int may_be_inter, int must_be_topo, int *is_inter);

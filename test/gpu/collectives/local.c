@@ -10,6 +10,7 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void pair_run(MPI_Op op, MPI_Datatype type, int n, fill_fn fill, struct rng *rng,
                      unsigned seed)
@@ -51,6 +52,7 @@ void local_run(unsigned long seed)
     struct operands o;
     struct randtype_opts opts = { 4, 512, 1 << 12, 1 };
     MPI_Op affine;
+    const char *kernels = getenv("EMU_KERNELS");
 
     rng_init(&rng, seed);
     for (int repeat = 0; repeat < 3; repeat++) {
@@ -64,6 +66,9 @@ void local_run(unsigned long seed)
         randtype_free(&type);
     }
     MPI_Op_free(&affine);
+    /* A program without kernels has only the CPU */
+    CHECK(report_variable("gpudt_reductions_cpu") > 0);
+    CHECK((report_variable("gpudt_reductions") > 0) == (kernels == NULL || *kernels != 0));
     if (report_failures)
         fprintf(stderr, "again: collectives local %lu\n", seed);
 }

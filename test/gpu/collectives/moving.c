@@ -52,19 +52,6 @@ struct drawn {
     int root, is_root_group, is_root;
 };
 
-static void type_draw(struct rng *rng, struct drawn *d)
-{
-    struct randtype_opts opts = { 5, 2048, 1 << 14, 1 };
-    MPI_Datatype type = randtype_make(rng, &opts, NULL);
-    MPI_Aint lb, span;
-
-    MPI_Type_get_true_extent(type, &lb, &span);
-    MPI_Type_create_resized(type, rng_range(rng, -16, 16), span + rng_range(rng, 0, 12), &d->type);
-    MPI_Type_commit(&d->type);
-    MPI_Type_size(d->type, &d->size);
-    randtype_free(&type);
-}
-
 /* Elements of each message: between a few bytes and more than goes eagerly. */
 static void counts_draw(struct rng *rng, struct drawn *d)
 {
@@ -126,14 +113,16 @@ static int n_of(const struct drawn *d, int i, int is_one)
 static void part_set(const struct drawn *d, struct part *p, enum amount amount, int npeers,
                      struct rng *own)
 {
-    int as_bytes = !d->in_place && rng_chance(own, 30);
+    /* MPICH takes a count of 0 for a call without data, which all processes must agree on */
+    int may_be_bytes = !d->in_place && d->size > 0;
+    int as_bytes = may_be_bytes && rng_chance(own, 30);
     int in_bytes = d->form->displs == BYTES;
     MPI_Aint at = 0;
 
     p->n = amount == ONE ? 1 : npeers;
     for (int i = 0; i < p->n || i == 0; i++) {
         MPI_Aint lb, extent, true_lb, true_extent;
-        int bytes = in_bytes && !d->in_place ? rng_chance(own, 30) : as_bytes;
+        int bytes = in_bytes ? may_be_bytes && rng_chance(own, 30) : as_bytes;
 
         p->type[i] = bytes ? MPI_BYTE : d->type;
         p->count[i] = n_of(d, i, amount == ONE) * (bytes ? d->size : 1);
@@ -176,6 +165,7 @@ static void call_run(unsigned long seed, unsigned long index)
     struct rng common, own;
     struct call c = { 0 };
     struct drawn d;
+    struct randtype_opts opts = { 5, 2048, 1 << 14, 1 };
 
     memset(&d, 0, sizeof(d));
     rng_init(&common, seed * 1000003 + index);
@@ -184,7 +174,8 @@ static void call_run(unsigned long seed, unsigned long index)
     c.mode = (enum mode) rng_range(&common, 0, MODE__NMODES - 1);
     d.form = &forms[c.what];
     c.comm = comm_draw(&common, d.form->who != TOPO, d.form->who == TOPO, &d.is_inter);
-    type_draw(&common, &d);
+    d.type = type_draw(&common, &opts);
+    MPI_Type_size(d.type, &d.size);
     counts_draw(&common, &d);
     place_find(&common, &c, &d);
     call_set(&d, &c, &own);

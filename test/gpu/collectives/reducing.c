@@ -25,8 +25,6 @@ static void elements_draw(struct rng *rng, struct elements *e)
 {
     struct randtype_opts opts = { 4, 512, 1 << 12, 1 };
     struct operands o;
-    MPI_Datatype type;
-    MPI_Aint lb, span;
 
     e->is_made = rng_chance(rng, 25);
     if (!e->is_made) {
@@ -37,12 +35,7 @@ static void elements_draw(struct rng *rng, struct elements *e)
         return;
     }
     MPI_Op_create(op_affine, 0, &e->op);
-    type = randtype_make(rng, &opts, NULL);
-    MPI_Type_get_true_extent(type, &lb, &span);
-    /* Reductions of several elements need an extent that is not less than the span */
-    MPI_Type_create_resized(type, rng_range(rng, -20, 20), span + rng_range(rng, 0, 9), &e->type);
-    MPI_Type_commit(&e->type);
-    randtype_free(&type);
+    e->type = type_draw(rng, &opts);
     e->fill = bytes_fill;
 }
 

@@ -205,6 +205,39 @@ static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
         r |= (unsigned) (both >> ((selector >> (4 * i) & 7) * 8) & 0xff) << (8 * i);
     return r;
 }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline double __dmul_rn(double a, double b) { return a * b; }
+
+/* Half precision: 1 sign bit, 5 of the exponent, 10 of the fraction. */
+#ifndef __CUDA_FP16_H__         /* CUDA's own */
+struct __half { unsigned short bits; };
+static inline __half __ushort_as_half(unsigned short bits) { return __half { bits }; }
+static inline unsigned short __half_as_ushort(__half h) { return h.bits; }
+static inline float __half2float(__half h)
+{
+    const int exponent = h.bits >> 10 & 31, fraction = h.bits & 1023;
+    float value = exponent == 0 ? __builtin_ldexpf((float) fraction, -24) :
+        exponent == 31 ? (fraction ? __builtin_nanf("") : __builtin_inff()) :
+        __builtin_ldexpf((float) (1024 + fraction), exponent - 25);
+    return h.bits >> 15 ? -value : value;
+}
+static inline __half __float2half_rn(float value)
+{
+    const unsigned short sign = (unsigned short) (__builtin_signbit(value) ? 0x8000 : 0);
+    const float size = __builtin_fabsf(value);
+    int exponent;
+    if (value != value)
+        return __half { 0x7fff };
+    if (size >= 65520.0f)
+        return __half { (unsigned short) (sign | 0x7c00) };
+    (void) __builtin_frexpf(size, &exponent);
+    /* One unit of the result: rounding up to the next exponent carries over by itself */
+    const int unit = exponent < -13 ? -24 : exponent - 11;
+    const int n = (int) __builtin_rintf(__builtin_ldexpf(size, -unit));
+    return __half { (unsigned short) (sign | (n + (size == 0 || exponent < -13 ? 0 : (exponent + 13) * 1024))) };
+}
+#endif
+
 template<typename T> static inline T min(T a, T b) { return b < a ? b : a; }
 template<typename T> static inline T max(T a, T b) { return a < b ? b : a; }
 

@@ -18,6 +18,9 @@
 
 #define EXPORT_PAIR(name_, body_, args_, id_)   EMU_KERNEL(gpudt_ ## name_);
 
+#define EXPORT_REDUCE(name_)    EMU_KERNEL(gpudt_reduce_ ## name_);
+
 MPII_GPUDT_KERNEL_ALL(EXPORT)
 MPII_GPUDT_KERNEL_PAIRS(EXPORT_PAIR)
+MPII_GPUDT_KERNEL_REDUCES(EXPORT_REDUCE)
 EMU_KERNEL(gpudt_batch);

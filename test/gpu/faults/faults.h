@@ -19,7 +19,8 @@
 enum direction {
     DIRECTION__PACK,
     DIRECTION__UNPACK,
-    DIRECTION__COPY             /* from datatype to datatype */
+    DIRECTION__COPY,            /* from datatype to datatype */
+    DIRECTION__REDUCE           /* contiguous: MPI_BXOR of the user's words into the other's */
 };
 
 /* Returns a committed type; MPI_DATATYPE_NULL means packed data. */
@@ -30,7 +31,7 @@ typedef MPI_Datatype(*type_fn) (void);
 struct scenario {
     const char *name;
     enum direction direction;
-    enum mem_kind user_kind, other_kind;        /* a copy goes from user to other */
+    enum mem_kind user_kind, other_kind;        /* a copy or reduction goes from user to other */
     type_fn user_type, other_type;      /* other_type: copies only */
     int is_nonblocking;         /* 2: in several parts in flight together */
     int is_mixed;               /* second half of the user's blocks in pageable memory */

@@ -98,6 +98,8 @@ static MPI_Datatype tree_type(void)
     {"unpack " name_, DIRECTION__UNPACK, user_, other_, type_, NULL, __VA_ARGS__}
 #define COPY_ROW(name_, from_, to_, from_type_, to_type_, ...)                  \
     {"copy " name_, DIRECTION__COPY, from_, to_, from_type_, to_type_, __VA_ARGS__}
+#define REDUCE_ROW(name_, from_, to_, ...)                                      \
+    {"reduce " name_, DIRECTION__REDUCE, from_, to_, contiguous_type, NULL, __VA_ARGS__}
 #define PLAIN 0, 0
 #define NONBLOCKING 1, 0
 #define IN_PARTS 2, 0
@@ -155,7 +157,13 @@ static const struct scenario scenarios[] = {
              list_type, NONBLOCKING, {SMALL_PINNED}),
     COPY_ROW("device other-device nonblocking in chunks", MEM__DEVICE, MEM__OTHER_DEVICE,
              vector_type, list_type, NONBLOCKING, {SMALL_DEVICE, SMALL_PINNED}),
-    COPY_ROW("mixed device", MEM__DEVICE, MEM__DEVICE, vector_type, list_type, MIXED, {0})
+    COPY_ROW("mixed device", MEM__DEVICE, MEM__DEVICE, vector_type, list_type, MIXED, {0}),
+    REDUCE_ROW("device device", MEM__DEVICE, MEM__DEVICE, PLAIN, {0}),
+    REDUCE_ROW("device other-device without peer access", MEM__DEVICE, MEM__OTHER_DEVICE, PLAIN,
+               {NO_PEER}),
+    REDUCE_ROW("pageable device in chunks", MEM__PAGEABLE, MEM__DEVICE, PLAIN, {SMALL_DEVICE}),
+    REDUCE_ROW("device pageable", MEM__DEVICE, MEM__PAGEABLE, PLAIN, {0}),
+    REDUCE_ROW("device pinned", MEM__DEVICE, MEM__PINNED, PLAIN, {0})
 };
 
 const struct scenario *scenario_get(int n)

@@ -147,6 +147,9 @@ void transfer_fill(struct transfer *t, unsigned seed)
     for (MPI_Aint i = 0; i < t->n; i++)
         bytes[i] ^= 0x5a;
 
+    if (t->scenario->direction == DIRECTION__REDUCE)
+        memset(bytes, 0x5a, t->n);      /* what the two differ by */
+
     memcpy(from->want, from->shadow, BUF_SZ);
     memcpy(to->want, to->shadow, BUF_SZ);
     stream_move(to, to->want, t->n, bytes, 1);
@@ -189,6 +192,9 @@ static int run_blocking(struct transfer *t)
         case DIRECTION__UNPACK:
             return MPI_Unpack(o->call_buf, (int) t->n, &position, u->call_buf, 1, u->call_type,
                               MPI_COMM_SELF);
+        case DIRECTION__REDUCE:
+            return MPI_Reduce_local(u->call_buf, o->call_buf, (int) (t->n / sizeof(uint64_t)),
+                                    MPI_UINT64_T, MPI_BXOR);
         default:
             return MPIR_Localcopy(u->call_buf, 1, u->call_type, o->call_buf, 1, o->call_type);
     }

@@ -22,6 +22,8 @@
     F(copies, "Copies of blocks, rows or whole messages given to the driver")                   \
     F(staged, "Operations that passed through a work area in chunks")                           \
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
+    F(reductions, "Reductions by a kernel")                                                     \
+    F(reductions_cpu, "Reductions by the CPU of copies of operands in GPU memory")              \
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \

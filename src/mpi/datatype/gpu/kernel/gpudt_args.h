@@ -254,4 +254,36 @@ struct MPII_Gpudt_args_batch {
     uint16_t words[MPII_GPUDT_BATCH_MOVES];     /* size of each entry, in uint64_t */
 };
 
+/* Operations of the kernels for reductions, each for some of the types. */
+enum MPII_Gpudt_reduce_e {
+    MPII_GPUDT_REDUCE__SUM,
+    MPII_GPUDT_REDUCE__PROD,
+    MPII_GPUDT_REDUCE__MAX,
+    MPII_GPUDT_REDUCE__MIN,
+    MPII_GPUDT_REDUCE__LAND,
+    MPII_GPUDT_REDUCE__LOR,
+    MPII_GPUDT_REDUCE__LXOR,
+    MPII_GPUDT_REDUCE__BAND,
+    MPII_GPUDT_REDUCE__BOR,
+    MPII_GPUDT_REDUCE__BXOR,
+    MPII_GPUDT_REDUCE__MAXLOC,
+    MPII_GPUDT_REDUCE__MINLOC
+};
+
+/* A reduction of n elements into the second operand. The elements
+ *
+ *     [head, head + nquads * 16 / size)
+ *
+ * are at multiples of 16 bytes in both operands, and move 16 bytes at a time. */
+struct MPII_Gpudt_args_reduce {
+    struct MPII_Gpudt_end end;
+    uint64_t in;                /* address of the operand that is read */
+    uint64_t inout;
+    int64_t n;
+    int64_t head;
+    int64_t nquads;
+    int32_t op;                 /* enum MPII_Gpudt_reduce_e */
+    int32_t pad;
+};
+
 #endif /* GPUDT_ARGS_H_INCLUDED */

@@ -45,6 +45,15 @@
     K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \
     K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)
 
+/* K_(name): the kernels gpudt_reduce_<name>, for elements of the type gpudt_<name>: unsigned and
+ * signed integers, real and complex numbers of that many bits, and values with their locations. */
+#define MPII_GPUDT_KERNEL_REDUCES(K_)                   \
+    K_(u8) K_(u16) K_(u32) K_(u64)                      \
+    K_(i8) K_(i16) K_(i32) K_(i64)                      \
+    K_(f16) K_(f32) K_(f64) K_(c32) K_(c64)             \
+    K_(i16_i32) K_(i32_i32) K_(i64_i32)                 \
+    K_(f32_i32) K_(f64_i32) K_(f32_f32) K_(f64_f64)
+
 #define MPII_GPUDT_KERNEL_ALL(K_)               \
     MPII_GPUDT_KERNEL_FAMILIES(K_)              \
     MPII_GPUDT_KERNEL_TRANSPOSES(K_)
@@ -54,16 +63,19 @@
     MPII_GPUDT_KERNEL__ ## family_ ## _ ## unit_ ## _UNPACK,
 
 #define MPII_GPUDT_KERNEL_PAIR_ID(name_, body_, args_, id_)     MPII_GPUDT_KERNEL__ ## id_,
+#define MPII_GPUDT_KERNEL_REDUCE_ID(name_)      MPII_GPUDT_KERNEL__REDUCE_ ## name_,
 
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_ALL(MPII_GPUDT_KERNEL_IDS)
     MPII_GPUDT_KERNEL_PAIRS(MPII_GPUDT_KERNEL_PAIR_ID)
+    MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_REDUCE_ID)
     MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };
 
 #undef MPII_GPUDT_KERNEL_IDS
 #undef MPII_GPUDT_KERNEL_PAIR_ID
+#undef MPII_GPUDT_KERNEL_REDUCE_ID
 
 #endif /* GPUDT_KERNEL_LIST_H_INCLUDED */

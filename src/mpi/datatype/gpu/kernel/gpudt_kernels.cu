@@ -13,6 +13,7 @@
 #include "gpudt_batch.cuh"
 #include "gpudt_pair.cuh"
 #include "gpudt_pairbox.cuh"
+#include "gpudt_reduce.cuh"
 #include "gpudt_transpose.cuh"
 #include "gpudt_walk_list.cuh"
 #include "gpudt_walk_bitmap.cuh"
@@ -49,6 +50,16 @@ MPII_GPUDT_KERNEL_TRANSPOSES(GPUDT_TRANSPOSE)
     }
 
 MPII_GPUDT_KERNEL_PAIRS(GPUDT_PAIR)
+
+#define GPUDT_REDUCE(name_)                                                                     \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_REDUCE_BLOCKS)  \
+    gpudt_reduce_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_reduce args)          \
+    {                                                                                           \
+        gpudt_reduce<gpudt_ ## name_> (args);                                                   \
+        gpudt_finish(args.end);                                                                 \
+    }
+
+MPII_GPUDT_KERNEL_REDUCES(GPUDT_REDUCE)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

@@ -60,6 +60,10 @@
 /* Units that a thread of the pair kernel for boxes has in flight. */
 #define MPII_GPUDT_PAIRBOX_UNROLL 4
 
+/* Blocks of the kernels for reductions for which a multiprocessor must have registers. Each thread
+ * has 32 bytes in flight, so that many threads are needed. */
+#define MPII_GPUDT_REDUCE_BLOCKS 6
+
 /* Blocks of the batch kernel for which a multiprocessor must have registers. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 

@@ -16,6 +16,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_offer.h   \
     src/mpi/datatype/gpu/transfer/gpudt_op.h      \
     src/mpi/datatype/gpu/transfer/gpudt_pair.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_reduce_impl.h \
     src/mpi/datatype/gpu/transfer/gpudt_route.h   \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.h \
     src/mpi/datatype/gpu/transfer/gpudt_run.h     \
@@ -41,6 +42,8 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_pair.c     \
     src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
     src/mpi/datatype/gpu/transfer/gpudt_reduce.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_reduce_gpu.c \
+    src/mpi/datatype/gpu/transfer/gpudt_reduction.c \
     src/mpi/datatype/gpu/transfer/gpudt_route.c    \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \
     src/mpi/datatype/gpu/transfer/gpudt_run.c      \

@@ -3,26 +3,21 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Reductions whose operands are on GPUs: whether any of them is, and the operation on copies in
- * host memory. Must not know routes, kernels or streams. */
+/* Reductions whose operands are on GPUs: whether any of them is, and whether a kernel does the
+ * operation, or else the CPU on copies in host memory. Must not know routes or streams. */
 
 #include "mpiimpl.h"
 #include "gpudt_reduce.h"
 #include "gpudt_error.h"
 #include "gpudt_hostcopy.h"
+#include "gpudt_reduce_impl.h"
+#include "gpudt_vars.h"
 #include "driver/gpudt_driver.h"
-
-/* Operands of a reduction, of the same count and datatype. */
-struct operands {
-    const void *in;
-    void *inout;
-    MPI_Aint count;
-    MPI_Datatype datatype;
-};
 
 /* Copy an operand to host memory.
  *   copy  (OUT)  its memory is allocated also on failure, if any was */
-static int operand_copy(const struct operands *o, const void *buf, struct MPII_Gpudt_hostcopy *copy)
+static int operand_copy(const struct MPII_Gpudt_operands *o, const void *buf,
+                        struct MPII_Gpudt_hostcopy *copy)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -38,7 +33,8 @@ static int operand_copy(const struct operands *o, const void *buf, struct MPII_G
 }
 
 /* Let the CPU reduce, with copies of the operands that are on a GPU. */
-static int reduce_by_cpu(const struct operands *o, bool in_is_gpu, bool inout_is_gpu, MPI_Op op)
+static int reduce_by_cpu(const struct MPII_Gpudt_operands *o, bool in_is_gpu, bool inout_is_gpu,
+                         MPI_Op op)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_hostcopy in = { NULL, (char *) o->in };
@@ -72,8 +68,11 @@ int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Dat
                       MPI_Op op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct operands o = {.in = inbuf,.inout = inoutbuf,.count = count,.datatype = datatype };
-    bool in_is_gpu, inout_is_gpu;
+    struct MPII_Gpudt_operands o = {
+        .in = inbuf,.inout = inoutbuf,.count = count,.datatype = datatype
+    };
+    struct MPII_Gpudt_reduction r;
+    bool in_is_gpu, inout_is_gpu, is_done = false;
 
     MPIR_FUNC_ENTER;
 
@@ -92,8 +91,15 @@ int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Dat
         mpi_errno = (*MPIR_OP_HDL_TO_DTYPE_FN(op)) (datatype);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = reduce_by_cpu(&o, in_is_gpu, inout_is_gpu, op);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (MPII_Gpudt_reduction_find(op, datatype, &r)) {
+        mpi_errno = MPII_Gpudt_reduce_by_kernel(&o, &r, &is_done);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (!is_done) {
+        mpi_errno = reduce_by_cpu(&o, in_is_gpu, inout_is_gpu, op);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_COUNT(reductions_cpu, 1);
+    }
 
   fn_exit:
     MPIR_FUNC_EXIT;
