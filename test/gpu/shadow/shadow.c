@@ -4,9 +4,9 @@
  */
 
 /* Runs programs that use host memory with device buffers. A library to preload: it copies each
- * buffer of the calls in shadow_calls.c, with its surroundings, to device memory, makes the call
- * there, and copies back the bytes that the call has changed. So MPICH's own tests of datatypes and
- * of messages test the engine without changes. Not moved are buffers at absolute addresses, those
+ * buffer of the calls in shadow_calls.c and shadow_coll.c, with its surroundings, to device memory, makes the call
+ * there, and copies back the bytes that the call has changed. So MPICH's own tests of datatypes,
+ * messages and collectives test the engine without changes. Not moved are buffers at absolute addresses, those
  * for which the device has too little memory, and most of those of a program with very many.
  *
  * SHADOW_SIDES selects the buffers: those that calls read ("send"), those that they write ("recv"),
@@ -142,22 +142,32 @@ static bool has_transpose(size_t sz)
     return (n < all_of_first && bytes < ALL_OF_BYTES) || n % ONE_OF == 0;
 }
 
-/* Allocate a copy of a buffer's memory from its first byte to its last. An empty buffer, one at
- * absolute addresses, or one that the call will refuse is passed on. */
-static void shadow_make(struct shadow *s, int use, const void *buf, MPI_Count count,
-                        MPI_Datatype type)
+struct range range_of(const void *buf, MPI_Count count, MPI_Datatype type)
 {
+    struct range range = { 0, 0 };
     MPI_Count size = 0, lb, extent, true_lb, true_extent, reach;
-    cudaError_t err;
 
-    s->addr = (void *) buf;
-    if (!(use & sides) || buf == MPI_BOTTOM || buf == MPI_IN_PLACE || count <= 0 ||
-        type == MPI_DATATYPE_NULL || PMPI_Type_size_x(type, &size) || size <= 0)
-        return;
+    if (buf == MPI_BOTTOM || buf == MPI_IN_PLACE || count <= 0 || type == MPI_DATATYPE_NULL ||
+        PMPI_Type_size_x(type, &size) || size <= 0)
+        return range;
     PMPI_Type_get_extent_x(type, &lb, &extent);
     PMPI_Type_get_true_extent_x(type, &true_lb, &true_extent);
     reach = extent * (count - 1);
-    s->sz = (size_t) (true_extent + (reach < 0 ? -reach : reach));
+    range.lo = true_lb + (reach < 0 ? reach : 0);
+    range.hi = true_lb + true_extent + (reach > 0 ? reach : 0);
+    return range;
+}
+
+/* Allocate a copy of a buffer's memory from its first byte to its last. An empty buffer, one at
+ * absolute addresses, or one that the call will refuse is passed on. */
+static void shadow_make(struct shadow *s, int use, const void *buf, struct range range)
+{
+    cudaError_t err;
+
+    s->addr = (void *) buf;
+    if (!(use & sides) || range.hi <= range.lo)
+        return;
+    s->sz = (size_t) (range.hi - range.lo);
     if (!has_transpose(s->sz))
         return;
     CUDA(cudaSetDevice(device));
@@ -165,7 +175,7 @@ static void shadow_make(struct shadow *s, int use, const void *buf, MPI_Count co
     if (err == cudaErrorMemoryAllocation)
         return;
     cuda_ok(err, "cudaMalloc");
-    s->host = (char *) buf + true_lb + (reach < 0 ? reach : 0);
+    s->host = (char *) buf + range.lo;
     s->addr = (void *) ((uintptr_t) buf + ((uintptr_t) s->mem - (uintptr_t) s->host));
     if (use & WRITTEN)
         s->before = allocate(s->sz);
@@ -209,10 +219,17 @@ static void shadow_free(struct shadow *s)
 struct operation *operation_make(const void *inbuf, MPI_Count incount, MPI_Datatype intype,
                                  void *outbuf, MPI_Count outcount, MPI_Datatype outtype)
 {
+    return operation_make_ranges(inbuf, range_of(inbuf, incount, intype),
+                                 outbuf, range_of(outbuf, outcount, outtype));
+}
+
+struct operation *operation_make_ranges(const void *inbuf, struct range in, void *outbuf,
+                                        struct range out)
+{
     struct operation *op = allocate(sizeof(*op));
 
-    shadow_make(&op->in, READ, inbuf, incount, intype);
-    shadow_make(&op->out, WRITTEN, outbuf, outcount, outtype);
+    shadow_make(&op->in, READ, inbuf, in);
+    shadow_make(&op->out, WRITTEN, outbuf, out);
     return op;
 }
 
@@ -220,7 +237,7 @@ struct operation *operation_make_replace(void *buf, MPI_Count count, MPI_Datatyp
 {
     struct operation *op = allocate(sizeof(*op));
 
-    shadow_make(&op->out, READ | WRITTEN, buf, count, type);
+    shadow_make(&op->out, READ | WRITTEN, buf, range_of(buf, count, type));
     return op;
 }
 

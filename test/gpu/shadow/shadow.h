@@ -4,7 +4,7 @@
  */
 
 /* Operations on buffers that are moved to device memory (shadow.c), for the wrappers of MPI calls
- * (shadow_calls.c). */
+ * (shadow_calls.c, shadow_coll.c). */
 
 #ifndef SHADOW_H_INCLUDED
 #define SHADOW_H_INCLUDED
@@ -26,6 +26,11 @@ struct shadow {
     void *addr;                 /* to be passed instead of the program's address */
 };
 
+/* The bytes of a buffer that a call may access, as displacements from its address. */
+struct range {
+    MPI_Count lo, hi;           /* not hi > lo: none */
+};
+
 /* A call, or a request and its buffers. */
 struct operation {
     struct shadow in, out;      /* a buffer that is both read and written is "out" */
@@ -38,6 +43,14 @@ struct operation {
 /* An operation that reads one buffer and writes another; either may be NO_BUFFER. */
 struct operation *operation_make(const void *inbuf, MPI_Count incount, MPI_Datatype intype,
                                  void *outbuf, MPI_Count outcount, MPI_Datatype outtype);
+
+/* The same for buffers whose ranges are known. */
+struct operation *operation_make_ranges(const void *inbuf, struct range in, void *outbuf,
+                                        struct range out);
+
+/* The range of a buffer; none if it is MPI_IN_PLACE or has absolute addresses, or if the call will
+ * refuse it. */
+struct range range_of(const void *buf, MPI_Count count, MPI_Datatype type);
 
 #define NO_BUFFER NULL, 0, MPI_DATATYPE_NULL
 
