@@ -99,6 +99,7 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
     environment_set(scenario, kind);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     if (gpu_open() != 2 || !gpu.is_emulated) {
         fprintf(stderr, "faults needs the emulated driver\n");
         return 3;
