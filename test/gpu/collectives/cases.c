@@ -51,8 +51,8 @@ static void reductions_run(const char *name, MPI_Datatype type, enum mem_kind se
                            enum mem_kind recv)
 {
     for (int i = CALL__NMOVING; i < CALL__NCALLS * MODE__NMODES; i++) {
-        struct call c = {.what = (enum what) (i % CALL__NCALLS),.mode = (enum mode) (i / CALL__NCALLS),
-            .comm = MPI_COMM_WORLD,.root = nprocs - 1,.op = affine
+        struct call c = {.what = (enum what) (i % CALL__NCALLS),
+            .mode = (enum mode) (i / CALL__NCALLS),.comm = MPI_COMM_WORLD,.root = nprocs - 1,.op = affine
         };
 
         if (c.what < CALL__NMOVING)

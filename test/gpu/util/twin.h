@@ -18,7 +18,7 @@ struct twin {
     size_t at;                  /* where in mem the bytes begin that both have */
     size_t sz;                  /* of these bytes */
     unsigned char *image;       /* their next contents, to be filled by the test */
-    size_t off;                 /* of the buffer's address from their first; may be outside of them */
+    size_t off;                 /* of the buffer's address from the first; may be outside */
     char *buf[2];               /* the argument of MPI calls: the twin's, the buffer's */
 };
 

@@ -45,7 +45,10 @@ template <class A, class B> struct gpudt_couple {
 
 template <class A, class B> struct gpudt_two {
     typedef gpudt_couple<A, B> type;
-    enum { IS_DENSE = sizeof(A) == sizeof(B), SECOND = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B) };
+    enum {
+        IS_DENSE = sizeof(A) == sizeof(B),
+        SECOND = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B)
+    };
     static GPUDT_METHOD type load(uint64_t at)
     {
         type v;
@@ -118,7 +121,8 @@ template <class T_> struct gpudt_real : gpudt_scalar<T_> {
     }
 };
 
-/* Half precision, by way of float: a sum or product of two is rounded the same in one step or two. */
+/* Half precision, by way of float: a sum or product of two is rounded the same in one step or in
+ * two. */
 GPUDT_FN float gpudt_half_value(uint16_t bits)
 {
     return __half2float(__ushort_as_half(bits));

@@ -10,7 +10,7 @@
 
 /* Host memory with the layout of a buffer. */
 struct MPII_Gpudt_hostcopy {
-    char *mem;                  /* allocated memory, freed by the caller with MPL_free; NULL: none */
+    char *mem;                  /* allocated, to be freed by the caller; NULL: none */
     char *addr;                 /* corresponds to the buffer's address */
 };
 

@@ -26,7 +26,7 @@ struct MPII_Gpudt_reduction {
     int size;                   /* bytes from one of the kernel's elements to the next */
     int align;                  /* its alignment */
     bool is_dense;              /* it has no gap */
-    int last;                   /* bytes of the datatype's last element, without the gap at its end */
+    int last;                   /* bytes of the datatype's last element, without a gap at its end */
 };
 
 /* Find the kernel for an operation; false if there is none, as for long double.
