@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += inter_types
+noinst_PROGRAMS += allgatherv_types inter_types
