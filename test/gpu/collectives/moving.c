@@ -170,7 +170,7 @@ static void call_run(unsigned long seed, unsigned long index)
     memset(&d, 0, sizeof(d));
     rng_init(&common, seed * 1000003 + index);
     rng_init(&own, (seed * 1000003 + index) * 64 + world_rank + 1);
-    c.what = (enum what) rng_range(&common, 0, CALL__neighbor_alltoallv);
+    c.what = (enum what) rng_range(&common, 0, CALL__NMOVING - 1);
     c.mode = (enum mode) rng_range(&common, 0, MODE__NMODES - 1);
     d.form = &forms[c.what];
     c.comm = comm_draw(&common, d.form->who != TOPO, d.form->who == TOPO, &d.is_inter);
