@@ -13,6 +13,8 @@
  *             ones, and nothing passes through host memory
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
+ *   starved   three processes, and a GPU that takes 0.2 s for anything: a message is sent while all
+ *             places are held by messages whose receiver does not call MPI
  *   refused   none is, as the memory cannot be mapped
  *   kinds     memory that cannot be mapped goes the other way; mixed ends
  *   renewed   with MPIR_CVAR_GPUDT_IPC_MAX=4: memory that is freed and allocated again at the same
@@ -25,6 +27,7 @@
 #include "side.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_TYPES 8
 #define BOUND 4
@@ -157,6 +160,56 @@ static void window(void)
         side_free(&in[i]);
     }
     CHECK(report_variable("gpudt_direct_staged") == n);
+    MPI_Type_free(&type);
+}
+
+static void starved(void)
+{
+    enum { seconds = 5 };
+    struct side s[3];
+    MPI_Request reqs[3];
+    MPI_Datatype type;
+    double start;
+    int flag;
+
+    MPI_Type_vector(1000, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 3; i++)
+        side_make(&s[i], kind, type, 1, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    start = MPI_Wtime();
+    for (int i = 0; i < 3 && rank == 0; i++) {
+        side_fill(&s[i], i);
+        CHECK_MPI(MPI_Isend(s[i].buf, 1, type, 1 + i / 2, i, MPI_COMM_WORLD, &reqs[i]));
+        /* The first two have their places before the third asks */
+        while (i == 1 && MPI_Wtime() - start < 0.1)
+            CHECK_MPI(MPI_Testall(2, reqs, &flag, MPI_STATUSES_IGNORE));
+    }
+    if (rank == 0) {
+        CHECK_MPI(MPI_Wait(&reqs[2], MPI_STATUS_IGNORE));
+        CHECK(MPI_Wtime() - start < seconds - 1);
+        CHECK_MPI(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
+        CHECK(MPI_Wtime() - start > seconds - 1);
+    } else if (rank == 1) {
+        for (int i = 0; i < 2; i++) {
+            side_clear(&s[i], i);
+            CHECK_MPI(MPI_Irecv(s[i].buf, 1, type, 0, i, MPI_COMM_WORLD, &reqs[i]));
+        }
+        /* They are matched, but not packed before that time is over */
+        while (MPI_Wtime() - start < 0.1)
+            CHECK_MPI(MPI_Testall(2, reqs, &flag, MPI_STATUSES_IGNORE));
+        while (MPI_Wtime() - start < seconds)
+            usleep(1000);
+        CHECK_MPI(MPI_Waitall(2, reqs, MPI_STATUSES_IGNORE));
+        side_check(&s[0], "a receive buffer", 0, s[0].size);
+        side_check(&s[1], "a receive buffer", 1, s[1].size);
+    } else {
+        side_clear(&s[2], 2);
+        CHECK_MPI(MPI_Recv(s[2].buf, 1, type, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        side_check(&s[2], "a receive buffer", 2, s[2].size);
+    }
+    for (int i = 0; i < 3; i++)
+        side_free(&s[i]);
     MPI_Type_free(&type);
 }
 
@@ -293,9 +346,9 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"pulled", pulled}, {"staged", staged}, {"window", window}, {"refused", refused},
-        {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded}, {"late", late},
-        {"auto", automatic}
+        {"pulled", pulled}, {"staged", staged}, {"window", window}, {"starved", starved},
+        {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded},
+        {"late", late}, {"auto", automatic}
     };
     int provided, found = 0;
 

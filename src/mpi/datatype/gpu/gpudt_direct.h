@@ -76,13 +76,15 @@ enum MPIR_Gpudt_way_e {
 };
 
 /* Choose the way of a message that is offered.
- *   offer   (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
- *   buffer  (IN)  where the data is to go
- *   n       (IN)  bytes of the message
+ *   offer      (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
+ *   buffer     (IN)  where the data is to go
+ *   n          (IN)  bytes of the message
+ *   may_stage  (IN)  false: not MPIR_GPUDT_WAY__STAGED
  * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
  * takes longer than messages could save so far. */
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n);
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
+                                           bool may_stage);
 
 /* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
  * the sender's stream to those of the buffer's.
@@ -138,7 +140,7 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
                           MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
                           MPIR_Gpudt_op ** op);
 
-/* The number of the process that made an offer, never 0. */
+/* The number of the process that made an offer; 0: not known. */
 uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer);
 
 /* Whether memory can be unmapped now. If not, kernels of the program would be waited for. */

@@ -222,7 +222,8 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n)
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
+                                           bool may_stage)
 {
     return MPIR_GPUDT_WAY__HOST;
 }

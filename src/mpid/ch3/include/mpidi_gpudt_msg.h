@@ -204,6 +204,10 @@ bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz
  * again when there may be enough. */
 bool MPIDI_Gpudt_places_take(struct MPIDI_Gpudt_msg *msg);
 
+/* Whether a message that found none should do without: others have kept theirs for STARVED_SECONDS,
+ * and may themselves depend on this message. */
+bool MPIDI_Gpudt_places_lack(const struct MPIDI_Gpudt_msg *msg);
+
 /* Return them, if there are any. */
 void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg);
 
@@ -305,6 +309,11 @@ int MPIDI_Gpudt_short_send(struct MPIDI_Gpudt_msg *msg, intptr_t data_sz);
 /* A receive has been matched with a message from a GPU buffer. Returns whether it is a short one,
  * whose data has not arrived. */
 bool MPIDI_Gpudt_inbound_matched(MPIDI_VC_t * vc, MPIR_Request * rreq);
+
+/* Receive data that nobody wants.
+ *   sz                    (IN)   its bytes
+ *   data, buflen, rreqp   (IN/OUT)  as of a packet handler */
+int MPIDI_Gpudt_data_drop(int64_t sz, void *data, intptr_t * buflen, MPIR_Request ** rreqp);
 
 /* The request of a message from a GPU buffer is destroyed, whether or not its data has arrived. */
 void MPIDI_Gpudt_inbound_unwanted(const MPIR_Request * rreq);

@@ -56,6 +56,8 @@ enum {
     MPIDI_GPUDT_DATA__FOLLOWS,  /* the data follows the packet */
     MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in a place of the
                                  * stage */
+    MPIDI_GPUDT_DATA__UNSTAGED, /* no data: the sender finds no places, and the message is to pass
+                                 * through chunks instead */
     MPIDI_GPUDT_DATA__NONE      /* the sender has failed: neither data nor more packets follow */
 };
 

@@ -222,9 +222,12 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     if (must_claim && !MPIDU_gpudt_offer_is_open(name))
         return false;
     MPIDI_Gpudt_peer_note(vc, MPIR_Gpudt_offer_process((const MPIR_Gpudt_offer_t *) head));
-    way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total);
-    if (way == MPIR_GPUDT_WAY__STAGED)
+    way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, true);
+    if (way == MPIR_GPUDT_WAY__STAGED) {
         *stage = MPIR_Gpudt_stage_map(offer, buffer);
+        if (*stage == NULL)
+            way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, false);
+    }
     if (way != MPIR_GPUDT_WAY__PULL || (must_claim && !MPIDU_gpudt_offer_claim(name)))
         return false;
     if (pull_start(vc, rreq, buffer, offer, total))

@@ -15,7 +15,7 @@ struct inbound {
     struct inbound *next;       /* in its bucket */
     const MPIDI_VC_t *vc;
     MPI_Request sender_req_id;
-    MPIR_Request *rreq;         /* NULL: cancelled or freed */
+    MPIR_Request *rreq;         /* NULL: cancelled or freed, or failed with the connection */
     intptr_t data_sz;
     bool is_matched;
 };
@@ -76,8 +76,6 @@ int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATT
 {
     int mpi_errno = MPI_SUCCESS;
     struct inbound *in, **at;
-    MPIR_Request *rreq;
-    bool is_matched;
 
     *buflen = 0;
     *rreqp = NULL;
@@ -86,20 +84,24 @@ int MPIDI_Gpudt_pkt_eager(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATT
     has_finalizer = true;
     in = MPL_malloc(sizeof(*in), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!in, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
-    mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->gpudt_envelope, &rreq, &is_matched);
-    if (mpi_errno) {
-        MPL_free(in);
-        goto fn_fail;
-    }
-    if (is_matched && short_pull(vc, rreq)) {
-        MPL_free(in);
-        goto fn_exit;
-    }
     in->vc = vc;
-    in->sender_req_id = rreq->dev.sender_req_id;
-    in->rreq = rreq;
-    in->data_sz = rreq->dev.recv_data_sz;
-    in->is_matched = is_matched;
+    in->sender_req_id = pkt->gpudt_envelope.rts.sender_req_id;
+    in->data_sz = pkt->gpudt_envelope.rts.data_sz;
+    in->rreq = NULL;
+    in->is_matched = false;
+    /* The data of a process that has died may come, or not */
+    if (vc->state != MPIDI_VC_STATE_MORIBUND) {
+        mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->gpudt_envelope, &in->rreq,
+                                               &in->is_matched);
+        if (mpi_errno) {
+            MPL_free(in);
+            goto fn_fail;
+        }
+        if (in->is_matched && short_pull(vc, in->rreq)) {
+            MPL_free(in);
+            goto fn_exit;
+        }
+    }
     at = bucket(vc, in->sender_req_id);
     in->next = *at;
     *at = in;
@@ -132,14 +134,14 @@ void MPIDI_Gpudt_inbound_unwanted(const MPIR_Request * rreq)
         in->rreq = NULL;
 }
 
-/* Complete, with an error, a message whose data will not arrive. If it is not matched, the receive
- * that will match it gets the error. */
+/* Complete, with an error, a message whose data is not wanted any more or will not arrive. If it is
+ * not matched, the receive that will match it gets the error. */
 static int inbound_fail(struct inbound *in, int err)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request *rreq = in->rreq;
 
-    MPL_free(in);
+    in->rreq = NULL;
     if (rreq) {
         rreq->dev.gpudt_vc = NULL;
         rreq->dev.recv_data_sz = 0;
@@ -178,6 +180,29 @@ static int data_receive(MPIR_Request * rreq, bool is_matched, void *data, intptr
     goto fn_exit;
 }
 
+int MPIDI_Gpudt_data_drop(int64_t sz, void *data, intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq;
+
+    *rreqp = NULL;
+    if (sz == 0) {
+        *buflen = 0;
+        goto fn_exit;
+    }
+    rreq = MPIDI_CH3U_Receive_nothing();
+    MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    rreq->dev.recv_data_sz = sz;
+    rreq->dev.gpudt_vc = NULL;
+    MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
+    mpi_errno = data_receive(rreq, true, data, buflen, rreqp);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data,
                                intptr_t * buflen, MPIR_Request ** rreqp)
 {
@@ -193,7 +218,8 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
         int err = MPI_SUCCESS;
         MPIR_ERR_SET(err, MPI_ERR_OTHER, "**gpudt_peer");
         *buflen = 0;
-        return inbound_fail(in, err);
+        mpi_errno = inbound_fail(in, err);
+        goto fn_exit;
     }
 
     if (pkt->pool_fd >= 0 && MPIR_Gpudt_is_present()) {
@@ -206,11 +232,9 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
 
     rreq = in->rreq;
     if (rreq == NULL) {
-        /* The sender has cancelled it */
-        rreq = MPIDI_CH3U_Receive_nothing();
-        MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
-        rreq->dev.recv_data_sz = in->data_sz;
-        in->is_matched = true;
+        /* The sender has cancelled it, or has died */
+        mpi_errno = MPIDI_Gpudt_data_drop(in->data_sz, data, buflen, rreqp);
+        goto fn_exit;
     }
     rreq->dev.gpudt_vc = NULL;
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_EAGER_MSG);
@@ -219,22 +243,15 @@ int MPIDI_Gpudt_pkt_eager_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *da
   fn_exit:
     MPL_free(in);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
+/* What the process has sent before may still be read: an entry stays, to drop its data. */
 void MPIDI_Gpudt_inbound_vc_failed(const MPIDI_VC_t * vc, int err)
 {
     for (int i = 0; i < NBUCKETS; i++) {
-        struct inbound **at = &buckets[i];
-        while (*at) {
-            struct inbound *in = *at;
-            if (in->vc == vc) {
-                *at = in->next;
+        for (struct inbound * in = buckets[i]; in; in = in->next) {
+            if (in->vc == vc)
                 inbound_fail(in, err);
-            } else {
-                at = &in->next;
-            }
         }
     }
 }

@@ -108,6 +108,11 @@ bool MPIDI_Gpudt_places_take(struct MPIDI_Gpudt_msg *msg)
     return false;
 }
 
+bool MPIDI_Gpudt_places_lack(const struct MPIDI_Gpudt_msg *msg)
+{
+    return msg->nplaces == 0 && msg->is_waiting && shares[msg->share].is_starved;
+}
+
 void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg)
 {
     if (msg->nplaces)

@@ -61,6 +61,18 @@ static int peers_end(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
+/* Whether the process of a peer that is gone has connected again. */
+static bool is_back(const struct peer *gone_peer)
+{
+    for (int i = 0; i < NBUCKETS; i++) {
+        for (const struct peer * p = buckets[i]; p; p = p->next) {
+            if (p->name.token == gone_peer->name.token && p->name.pid == gone_peer->name.pid)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Unmap what is mapped of processes that are gone, as far as nothing uses it. */
 static void gone_drop(void)
 {
@@ -74,8 +86,10 @@ static void gone_drop(void)
             at = &p->next;
             continue;
         }
-        MPIDU_gpudt_pool_drop(&p->name);
-        MPIR_Gpudt_process_drop(p->process);
+        if (!is_back(p)) {
+            MPIDU_gpudt_pool_drop(&p->name);
+            MPIR_Gpudt_process_drop(p->process);
+        }
         *at = p->next;
         MPL_free(p);
     }
@@ -114,11 +128,11 @@ bool MPIDI_Gpudt_peer_meet(const MPIDI_VC_t * vc, const MPIDU_gpudt_pool_name_t 
     if (!has_finalizer)
         MPIR_Add_finalize(peers_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
     has_finalizer = true;
-    gone_drop();
     p->vc = vc;
     p->name = *name;
-    p->is_far = !MPIDU_gpudt_pool_meet(name);
     *at = p;
+    gone_drop();
+    p->is_far = !MPIDU_gpudt_pool_meet(name);
     return !p->is_far;
 }
 
@@ -129,7 +143,7 @@ void MPIDI_Gpudt_peer_note(const MPIDI_VC_t * vc, uint64_t process)
     if (likely(vc->pg == MPIDI_Process.my_pg))
         return;
     p = *peer_find(vc);
-    if (p)
+    if (p && process)
         p->process = process;
 }
 

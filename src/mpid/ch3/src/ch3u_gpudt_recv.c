@@ -68,6 +68,8 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
 
     *buflen = 0;
     *rreqp = NULL;
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
+        return MPI_SUCCESS;     /* the data will not come */
     mpi_errno = MPIDI_Gpudt_envelope_match(vc, &pkt->gpudt_envelope, &rreq, &is_matched);
     if (mpi_errno == MPI_SUCCESS && is_matched)
         MPIDI_Gpudt_recv_rndv(vc, rreq, false, &mpi_errno);
@@ -270,6 +272,18 @@ static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
     MPIDI_Gpudt_msg_advance(msg);
 }
 
+/* The sender finds no places for the message, and has sent none of it. */
+static void sender_unstaged(struct MPIDI_Gpudt_msg *msg)
+{
+    for (int i = 0; i < msg->nsegments; i++)
+        msg->segment[i].state = MPIDI_GPUDT_SEGMENT__IDLE;
+    MPIR_Gpudt_stage_free(msg->stage);
+    msg->stage = NULL;
+    msg->is_staged = msg->is_cleared = false;
+    msg->chunk_sz = chunk_sz_choose(msg->total, NULL);
+    MPIDI_Gpudt_msg_advance(msg);
+}
+
 int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, intptr_t * buflen,
                          MPIR_Request ** rreqp)
 {
@@ -281,12 +295,19 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     struct MPIDI_Gpudt_segment *segment;
     int complete;
 
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)   /* its messages have failed already */
+        return MPIDI_Gpudt_data_drop(pkt->where == MPIDI_GPUDT_DATA__FOLLOWS ? pkt->len : 0, data,
+                                     buflen, rreqp);
     MPIR_Request_get_ptr(pkt->receiver_req_id, rreq);
     msg = rreq->dev.gpudt;
     *rreqp = NULL;
     *buflen = 0;
     if (pkt->where == MPIDI_GPUDT_DATA__NONE) {
         sender_failed(msg, vc);
+        return MPI_SUCCESS;
+    }
+    if (pkt->where == MPIDI_GPUDT_DATA__UNSTAGED) {
+        sender_unstaged(msg);
         return MPI_SUCCESS;
     }
 

@@ -212,6 +212,8 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
 
     *buflen = 0;
     *rreqp = NULL;
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
+        goto fn_exit;           /* its messages have failed already */
     MPIR_Request_get_ptr(pkt->sender_req_id, sreq);
     msg = sreq->dev.gpudt;
     if (msg && msg->is_failure_sent) {
@@ -339,6 +341,30 @@ static void failure_send(struct MPIDI_Gpudt_msg *msg)
         msg->is_peer_gone = true;
 }
 
+/* Let a staged message that found no places pass through host memory: the receiver gives credits
+ * anew. */
+static void unstage(struct MPIDI_Gpudt_msg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+
+    MPIDI_Gpudt_wait_set(msg, false);
+    msg->wants_memory = false;
+    msg->is_staged = msg->is_cleared = false;
+    msg->share = MPIDI_GPUDT_SHARE__SEND;
+    msg->ncredits = 0;
+    memset(&upkt, 0, sizeof(upkt));
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
+    pkt->receiver_req_id = msg->peer_id;
+    pkt->where = MPIDI_GPUDT_DATA__UNSTAGED;
+    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    if (mpi_errno) {
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+        msg->is_peer_gone = true;
+    }
+}
+
 /* Send the packed segments, or drop them after a failure. */
 static void moved_ship(struct MPIDI_Gpudt_msg *msg)
 {
@@ -362,7 +388,11 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
         segments_start(msg);
         /* Segments packed by the CPU, or already complete on the GPU */
         moved_ship(msg);
+        if (msg->is_staged && msg->wants_memory && MPIDI_Gpudt_places_lack(msg))
+            unstage(msg);
     }
+    if (!msg->is_cleared && !msg->is_peer_gone)
+        return;
 
     if (MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__IDLE) < msg->nsegments)
         return;

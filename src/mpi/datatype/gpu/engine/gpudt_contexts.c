@@ -100,7 +100,7 @@ void MPII_Gpudt_engines_check(void)
 }
 
 /* A query of the default stream would invalidate the capture of a stream on which it depends. */
-static bool is_idle(const MPII_Gpudt_engine_t * engine)
+bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
     CUstreamCaptureStatus status;
@@ -122,7 +122,7 @@ bool MPII_Gpudt_engines_are_idle(void)
     MPL_initlock_lock(&engine_lock);
     engines_sort();
     for (MPII_Gpudt_engine_t * engine = engines; engine && are_idle; engine = engine->next)
-        are_idle = is_idle(engine);
+        are_idle = MPII_Gpudt_engine_is_idle(engine);
     MPL_initlock_unlock(&engine_lock);
     return are_idle;
 }

@@ -106,7 +106,8 @@ static struct MPII_Gpudt_descriptor *handle_export(const MPII_Gpudt_driver_t * d
         return NULL;
     res = drv->cuMemExportToShareableHandle(&fd, handle, FD_TYPE, 0);
     if (res != CUDA_SUCCESS) {
-        *is_final = true;
+        *is_final = res == CUDA_ERROR_NOT_SUPPORTED || res == CUDA_ERROR_NOT_PERMITTED ||
+            res == CUDA_ERROR_INVALID_VALUE;
         drv->cuGetErrorName(res, why);
         MPL_free(d);
         return NULL;
@@ -134,6 +135,7 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver
     *why = "the process cannot make a file in memory";
     if (!proof_make(process)) {
         drv->cuMemRelease(handle);
+        *is_final = false;
         return NULL;
     }
     d = handle_export(drv, handle, why, is_final);

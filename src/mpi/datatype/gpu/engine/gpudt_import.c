@@ -20,6 +20,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_import.h"
+#include "gpudt_contexts.h"
 #include "gpudt_remote.h"
 #include "gpudt_vars.h"
 
@@ -189,13 +190,6 @@ static bool stale_close(const MPII_Gpudt_engine_t * engine, const struct MPII_Gp
     return were_any;
 }
 
-/* Whether no kernel of a stream that waits for the default stream is running. The context is
- * current. */
-static bool is_idle(const MPII_Gpudt_engine_t * engine)
-{
-    return engine->drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
-}
-
 /* Remove mappings that were not used for longest until there is room for one of sz bytes, which may
  * be more than the limit. The engine's context is current. Returns whether there is room. */
 static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
@@ -206,7 +200,7 @@ static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
 
     if (nopen == 0 || (nopen < max && open_sz + sz <= max_sz))
         return true;
-    if (!is_idle(engine))
+    if (!MPII_Gpudt_engine_is_idle(engine))
         return false;
     for (m = mappings->prev; nopen >= max || open_sz + sz > max_sz; m = prev) {
         bool is_first = m == mappings;
@@ -262,6 +256,21 @@ static void count_limit(void)
         mapping_remove(m);
 }
 
+/* Take over the descriptors of a range that is not mapped. Its process may have closed the earlier
+ * ones, and their numbers may be those of other files since. */
+static void descriptors_renew(struct MPII_Gpudt_mapping *m, const struct MPII_Gpudt_export *export)
+{
+    const struct MPII_Gpudt_descriptor_name *old = &m->export.descriptor;
+    const struct MPII_Gpudt_descriptor_name *new = &export->descriptor;
+
+    if (m->mem || !export->is_range ||
+        (old->pid == new->pid && old->proof == new->proof &&
+         memcmp(old->memory, new->memory, new->nhandles * sizeof(new->memory[0])) == 0))
+        return;
+    m->export = *export;
+    m->is_refused = false;
+}
+
 /* The mapping of an allocation, at the head of the list; made if it is new. NULL: out of memory. */
 static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
                                                const struct MPII_Gpudt_export *export)
@@ -274,6 +283,7 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
                 DL_DELETE(mappings, m);
                 DL_PREPEND(mappings, m);
             }
+            descriptors_renew(m, export);
             return m;
         }
     }
@@ -334,7 +344,7 @@ static CUresult handle_open(struct MPII_Gpudt_mapping *m)
     CUresult res;
 
     res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (res == CUDA_ERROR_ALREADY_MAPPED && is_idle(m->engine) &&
+    if (res == CUDA_ERROR_ALREADY_MAPPED && MPII_Gpudt_engine_is_idle(m->engine) &&
         stale_close(m->engine, &m->export))
         res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle,
                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);

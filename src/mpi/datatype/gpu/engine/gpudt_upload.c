@@ -270,7 +270,8 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = block->engine;
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    const CUstream stream = engine->streams[MPII_GPUDT_LANE__PACK];
+    /* Other streams may have kernels that wait for those of the program */
+    const CUstream stream = engine->streams[MPII_GPUDT_LANE__FROM_HOST];
     char *mem = NULL;
 
     MPII_Gpudt_image_place(image, block->mem, &block->at);
@@ -288,7 +289,7 @@ static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_se
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     MPII_GPUDT_CHECK(drv, cuMemcpyHtoDAsync(block->mem, mem, image->sz, stream), mpi_errno);
-    /* Afterwards the host's copy can be freed, both streams can read the device's, and errors are
+    /* Afterwards the host's copy can be freed, all streams can read the device's, and errors are
      * known */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 

@@ -154,7 +154,8 @@ static bool is_good_for_shared(int64_t n, bool is_typed)
 }
 
 static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
-                                      const struct MPII_Gpudt_side *dst, int64_t n)
+                                      const struct MPII_Gpudt_side *dst, int64_t n,
+                                      bool may_stage)
 {
     MPII_Gpudt_engine_t *engine = dst->engine;
     const bool is_shared = MPII_Gpudt_is_shared(engine->shared);
@@ -164,7 +165,7 @@ static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
         !is_good_for_shared(n, offer->type_sz || dst->type))
         return MPIR_GPUDT_WAY__HOST;
     /* Within a GPU, nothing is read across */
-    if (offer->stage_sz && MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_pull &&
+    if (may_stage && offer->stage_sz && MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_pull &&
         (!is_shared || !may_pull || MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged) &&
         may_map(engine, &offer->stage, n))
         return MPIR_GPUDT_WAY__STAGED;
@@ -173,13 +174,14 @@ static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n)
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
+                                           bool may_stage)
 {
     static const char *const names[] = { "through the host", "pulled", "staged" };
     enum MPIR_Gpudt_way_e way = MPIR_GPUDT_WAY__HOST;
 
     if (buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE && !buffer->side.is_mixed)
-        way = way_find(offer, &buffer->side, n);
+        way = way_find(offer, &buffer->side, n, may_stage);
     if (way == MPIR_GPUDT_WAY__HOST)
         MPII_GPUDT_COUNT(direct_refused, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
@@ -274,6 +276,12 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     if (local.mapping == NULL)
         goto fn_exit;
     mpi_errno = side_make(offer, type, mem, engine, n, &local.src);
+    if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
+        /* The other way needs none for the type */
+        mpi_errno = MPI_SUCCESS;
+        MPII_Gpudt_import_release(local.mapping);
+        goto fn_exit;
+    }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_buffer_part(buffer, 0, n, &local.dst);
     *is_taken = true;
@@ -293,7 +301,9 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
 uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer)
 {
-    return offer->export.process ? offer->export.process : offer->stage.process;
+    if (offer->export.process == 0 && offer->stage_sz)
+        return offer->stage.process;
+    return offer->export.process;
 }
 
 bool MPIR_Gpudt_may_unmap(void)
