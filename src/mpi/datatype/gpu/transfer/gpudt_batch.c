@@ -60,7 +60,7 @@ static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
-static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes);
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead);
 static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                      struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what,
                      bool * added);
@@ -87,7 +87,7 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
         return true;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    is_due = queue_is_due(queue, bytes) && !queue->no_mem;
+    is_due = queue_is_due(queue, bytes, MPII_GPUDT_BATCH_AHEAD) && !queue->no_mem;
     MPL_initlock_unlock(&batch_lock);
     return is_due;
 }
@@ -105,7 +105,7 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
         goto fn_exit;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(m->engine, m->lane);
-    if (queue_is_due(queue, m->len) && MPII_Gpudt_slot_plan(m, in, &plan)) {
+    if (queue_is_due(queue, m->len, MPII_GPUDT_BATCH_AHEAD) && MPII_Gpudt_slot_plan(m, in, &plan)) {
         what = MPII_Gpudt_slot_planned(m, &plan);
         mpi_errno = queue_add(m->engine, m->lane, queue, &what, added);
     }
@@ -129,7 +129,7 @@ int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_l
         goto fn_exit;
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    if (queue_is_due(queue, what->bytes))
+    if (queue_is_due(queue, what->bytes, what->most_ahead))
         mpi_errno = queue_add(engine, lane, queue, what, added);
     MPL_initlock_unlock(&batch_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -180,7 +180,8 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPL_initlock_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue && queue->open &&
-        (must || MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))) {
+        (must || MPII_Gpudt_should_start(&queue->flights, queue->open->bytes,
+                                         queue->open->most_ahead))) {
         mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
         if (mpi_errno) {
             queue_end(engine, queue, mpi_errno);
@@ -217,9 +218,10 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 }
 
 /* Whether a move would wait. */
-static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes)
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead)
 {
-    return queue && (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes));
+    return queue &&
+        (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
 }
 
 /* Pin the memory of the slots. */
@@ -256,7 +258,7 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         if (slot->flag.word == NULL)
             return false;
         slot->n = 0;
-        slot->bytes = 0;
+        slot->bytes = slot->most_ahead = 0;
         slot->nblocks = 0;
         queue->open = slot;
         MPL_atomic_relaxed_store_int(&queue->is_open, 1);
@@ -294,7 +296,7 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
     }
     /* Also closes a slot that is empty because there was no flag */
     if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
-        MPII_Gpudt_should_start(&queue->flights, queue->open->bytes))
+        MPII_Gpudt_should_start(&queue->flights, queue->open->bytes, queue->open->most_ahead))
         queue_launch(engine, lane, queue);
 
   fn_exit:

@@ -15,7 +15,7 @@ static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
     return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
 }
 
-bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
+bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes, int64_t most_ahead)
 {
     int64_t ahead = f->copied;
 
@@ -28,7 +28,7 @@ bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes)
         }
     }
     return f->n + f->ncopies == 0 ||
-        (bytes > MPII_GPUDT_BATCH_SMALL && ahead < MPII_GPUDT_BATCH_AHEAD);
+        (bytes > MPII_GPUDT_BATCH_SMALL && ahead < most_ahead);
 }
 
 void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,

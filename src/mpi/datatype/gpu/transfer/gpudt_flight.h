@@ -25,7 +25,7 @@ struct MPII_Gpudt_flights {
 
 /* Whether moves of `bytes` bytes should be started now: they would not wait for others, or the
  * others are about to complete. */
-bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes);
+bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes, int64_t most_ahead);
 
 /* Note a launch that sets a flag at its end. */
 void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,

@@ -11,6 +11,8 @@
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
+#include "gpudt_limits.h"
+#include "driver/gpudt_sharing.h"
 #include "plan/gpudt_plan.h"
 #include "plan/gpudt_plan_pair.h"
 #include "engine/gpudt_module.h"
@@ -70,6 +72,7 @@ static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pa
             args->side[1].levels.nlevels * sizeof(struct MPII_Gpudt_level),
         .end = &plan->args.end,
         .bytes = p->len,
+        .most_ahead = MPII_GPUDT_BATCH_AHEAD_GPU,
         .flag = p->flag,
         .queued = p->may_queue
     };
@@ -96,7 +99,9 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         pair_trace(p, &plan);
 
-    if (p->may_queue && plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX) {
+    /* On a shared GPU what comes after the end of another launch may have to wait for its turn */
+    if (p->may_queue && plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX &&
+        !MPII_Gpudt_is_shared(p->engine->shared)) {
         mpi_errno = pair_queue(p, &plan, &is_started);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (is_started)

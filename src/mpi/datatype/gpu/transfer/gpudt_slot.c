@@ -56,7 +56,7 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *
     return (struct MPII_Gpudt_planned) {
         .kernel = plan->kernel,.grid = plan->grid,.args = &plan->args,.args_sz = plan->args_sz,
         .args_used = args_used(plan),.end = &plan->args.span.end,.bytes = m->len,
-        .flag = m->flag,.queued = m->may_queue
+        .most_ahead = MPII_GPUDT_BATCH_AHEAD,.flag = m->flag,.queued = m->may_queue
     };
 }
 
@@ -76,6 +76,7 @@ void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_p
     slot->n++;
     slot->nblocks += what->grid;
     slot->bytes += what->bytes;
+    slot->most_ahead = what->most_ahead;
     MPL_atomic_relaxed_store_int(&what->queued->is_queued, 1);
 }
 

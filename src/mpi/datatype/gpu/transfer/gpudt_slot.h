@@ -21,7 +21,7 @@ struct MPII_Gpudt_slot {
     struct MPII_Gpudt_flag flag;        /* of the batch's launch; no word: the slot is free */
     CUfunction together, alone; /* the batch kernel; the kernel of the first move */
     int n;
-    int64_t bytes;
+    int64_t bytes, most_ahead;  /* of all moves; of the last one */
     unsigned nblocks;
     uint32_t first[MPII_GPUDT_BATCH_MOVES];
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
@@ -42,6 +42,7 @@ struct MPII_Gpudt_planned {
     size_t args_used;           /* those that the kernel reads */
     struct MPII_Gpudt_end *end;
     int64_t bytes;              /* that are moved */
+    int64_t most_ahead;         /* bytes in flight from which on it waits */
     struct MPII_Gpudt_flag *flag;       /* to be set at the end of the move */
     struct MPII_Gpudt_queued *queued;
 };

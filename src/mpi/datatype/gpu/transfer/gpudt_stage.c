@@ -24,7 +24,7 @@
 #define SECTOR_REST 24          /* bytes */
 #define REQUEST_REST 16         /* bytes */
 #define STAGE_COST (4 << 20)    /* bytes */
-#define STAGE_COST_BUSY (1 << 20)       /* bytes */
+#define STAGE_COST_BUSY (2 << 20)       /* bytes */
 #define WASTE_SHARE 0.3         /* of the message */
 
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
