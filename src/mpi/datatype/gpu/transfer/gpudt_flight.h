@@ -24,7 +24,8 @@ struct MPII_Gpudt_flights {
 };
 
 /* Whether moves of `bytes` bytes should be started now: they would not wait for others, or the
- * others are about to complete. */
+ * others are about to complete.
+ *   most_ahead  (IN)  bytes in flight from which on they wait */
 bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes, int64_t most_ahead);
 
 /* Note a launch that sets a flag at its end. */

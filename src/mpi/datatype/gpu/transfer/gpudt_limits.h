@@ -23,8 +23,10 @@
 #define MPII_GPUDT_BATCH_SMALL (64 << 10)
 #define MPII_GPUDT_BATCH_LARGE (1 << 20)
 #define MPII_GPUDT_BATCH_AHEAD (1 << 20)
-#define MPII_GPUDT_BATCH_AHEAD_GPU (4 << 20)    /* the same between GPUs, which move more in the time
-                                                 * of a launch */
+/* The same between GPUs, which move more in the time of a launch, for moves of more than
+ * BATCH_MEDIUM bytes: launches of shorter ones would take longer than the moves. */
+#define MPII_GPUDT_BATCH_AHEAD_GPU (4 << 20)
+#define MPII_GPUDT_BATCH_MEDIUM (256 << 10)
 
 /* Maximum size of a copy for which small moves wait, to be launched together. */
 #define MPII_GPUDT_NOTE_MAX (128 << 10)

@@ -72,7 +72,8 @@ static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pa
             args->side[1].levels.nlevels * sizeof(struct MPII_Gpudt_level),
         .end = &plan->args.end,
         .bytes = p->len,
-        .most_ahead = MPII_GPUDT_BATCH_AHEAD_GPU,
+        .most_ahead = p->len > MPII_GPUDT_BATCH_MEDIUM ? MPII_GPUDT_BATCH_AHEAD_GPU :
+            MPII_GPUDT_BATCH_AHEAD,
         .flag = p->flag,
         .queued = p->may_queue
     };
