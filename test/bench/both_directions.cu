@@ -4,9 +4,9 @@
  */
 
 /* Measures both directions at once, without MPI: 64 MiB packed to pinned memory and 64 MiB unpacked
- * from it, by kernels of given numbers of blocks or by the driver's copies. With two GPUs also 64 MiB
- * from one to the other by way of packed pieces in the sender's memory: a kernel of the sender packs a
- * piece, one of the receiver reads it across and unpacks it.
+ * from it, by kernels of given numbers of blocks or by the driver's copies. With two GPUs also 64
+ * MiB from one to the other by way of packed pieces in the sender's memory: a kernel of the sender
+ * packs a piece, one of the receiver reads it across and unpacks it.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 

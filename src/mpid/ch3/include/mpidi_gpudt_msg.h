@@ -67,8 +67,8 @@ struct MPIDI_Gpudt_segment {
 /* A sender's right to send one segment. */
 struct MPIDI_Gpudt_credit {
     int segment;                /* the receiver's number of the segment */
-    char *mem;                  /* in the receiver's pool; NULL: the data is to follow its packet, or
-                                 * the message is staged */
+    char *mem;                  /* in the receiver's pool; NULL: the data is to follow its packet,
+                                 * or the message is staged */
 };
 
 struct MPIDI_Gpudt_msg {

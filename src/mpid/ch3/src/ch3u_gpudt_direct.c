@@ -15,8 +15,9 @@
  * receiver claims the offer before it copies. Whoever comes first decides (mpidu_gpudt_offer.h).
  *
  * The offer of a long message may name a stage instead, or as well: GPU memory that the sender
- * packs the message into, segment by segment, when the receiver sends credits. The sender's messages
- * share its places: each takes some when its receiver is ready, and returns them at its end.
+ * packs the message into, segment by segment, when the receiver sends credits. The sender's
+ * messages share its places: each takes some when its receiver is ready, and returns them at its
+ * end.
  * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"

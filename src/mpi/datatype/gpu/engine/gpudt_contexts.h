@@ -16,8 +16,8 @@ extern MPL_atomic_int_t MPII_Gpudt_epoch;
 /* Look for engines whose contexts were destroyed. */
 void MPII_Gpudt_engines_check(void);
 
-/* Whether the default stream of a context is idle, so that memory can be unmapped without waiting for
- * kernels of the program, except those of streams that do not wait for the default stream. */
+/* Whether the default stream of a context is idle, so that memory can be unmapped without waiting
+ * for kernels of the program, except those of streams that do not wait for the default stream. */
 bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine);
 
 /* The same for all contexts. */

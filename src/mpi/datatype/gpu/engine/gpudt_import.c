@@ -73,8 +73,8 @@ cvars:
 */
 
 /* Microseconds that messages must have lost before an allocation is mapped, and the first one of a
- * GPU. On H200s mapping takes 40 to 60, the first time 2,000: that is spent earlier, since a program
- * that has sent some messages between two GPUs will send more. */
+ * GPU. On H200s mapping takes 40 to 60, the first time 2,000: that is spent earlier, since a
+ * program that has sent some messages between two GPUs will send more. */
 #define OPEN_US 60
 #define FIRST_OPEN_US 250
 

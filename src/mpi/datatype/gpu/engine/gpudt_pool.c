@@ -56,8 +56,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory is
-        used instead. If that is room for eight, messages to other processes are staged in eight
+        Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory
+        is used instead. If that is room for eight, messages to other processes are staged in eight
         more.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

@@ -216,8 +216,8 @@ struct MPII_Gpudt_args_pair {
     struct MPII_Gpudt_pair_side side[2]; /* source, destination */
 };
 
-/* The same if both sides are boxes with units of one size, whose indices have 32 bits. Much smaller,
- * since each kilobyte of parameters adds half a microsecond to a launch. */
+/* The same if both sides are boxes with units of one size, whose indices have 32 bits. Much
+ * smaller, since each kilobyte of parameters adds half a microsecond to a launch. */
 struct MPII_Gpudt_pairbox_side {
     uint64_t user;              /* address of displacement 0, for unit 0 */
     int64_t first;              /* first unit to move */

@@ -26,7 +26,8 @@ typedef gpudt_tree32<16, 0>::shared_type gpudt_batch_shared;
 #endif
 
 template <class T, int UNIT, int UNPACK>
-GPUDT_BATCH_FN void gpudt_batch_move(const typename T::args_type &args, uint32_t block, void *shared)
+GPUDT_BATCH_FN void gpudt_batch_move(const typename T::args_type &args, uint32_t block,
+                                     void *shared)
 {
     static_assert(sizeof(typename T::shared_type) <= sizeof(gpudt_batch_shared), "it has room");
     gpudt_move_block<T, UNIT, UNPACK> (args, block, (typename T::shared_type *) shared);

@@ -32,14 +32,14 @@
 #define MPII_GPUDT_KERNEL_TRANSPOSES(K_)                        \
     MPII_GPUDT_KERNEL_UNITS(K_, transpose, none, transpose)
 
-/* Kernels whose work the batch kernel can do, besides pairbox: those for regular types, and those for
- * any type. */
+/* Kernels whose work the batch kernel can do, besides pairbox: those for regular types, and those
+ * for any type. */
 #define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)
 
-/* K_(name, function, args, id): the kernels gpudt_<name>, from datatype to datatype, and the function
- * that is their body. */
+/* K_(name, function, args, id): the kernels gpudt_<name>, from datatype to datatype, and the
+ * function that is their body. */
 #define MPII_GPUDT_KERNEL_PAIRS(K_)                             \
     K_(pair32, gpudt_pair<uint32_t>, pair, PAIR32)              \
     K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \

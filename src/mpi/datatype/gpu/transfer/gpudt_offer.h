@@ -12,8 +12,8 @@
 #include "engine/gpudt_import.h"
 #include "type/gpudt_record.h"
 
-/* Of the exports only those parts are written and read that say something: each line of memory takes
- * a short message some time to get from core to core. */
+/* Of the exports only those parts are written and read that say something: each line of memory
+ * takes a short message some time to get from core to core. */
 struct MPIR_Gpudt_offer {
     int64_t addr, low, high;    /* as in a side, relative to the allocation */
     int64_t size;               /* packed bytes of the buffer */
