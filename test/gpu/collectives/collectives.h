@@ -117,9 +117,11 @@ void op_affine(void *in, void *inout, int *len, MPI_Datatype * type);
 
 /* ---- tests ---- */
 
-/* Random calls in random kinds of memory. */
-void moving_run(unsigned long seed, unsigned long ncalls);
-void reducing_run(unsigned long seed, unsigned long ncalls);
+extern int world_rank;
+
+/* A random call in random kinds of memory. */
+void moving_call(unsigned long seed, unsigned long index);
+void reducing_call(unsigned long seed, unsigned long index);
 /* MPI_Reduce_local of everything, in this process alone. */
 void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */

@@ -23,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+int world_rank;
+
 static enum mem_kind only = MEM__NKINDS;
 
 enum mem_kind kind_draw(struct rng *rng)
@@ -131,6 +133,15 @@ MPI_Comm comm_draw(struct rng *rng, int may_be_inter, int must_be_topo, int *is_
     return comm;
 }
 
+static void calls_run(const char *what, void (*call) (unsigned long, unsigned long),
+                      unsigned long seed, unsigned long ncalls)
+{
+    for (unsigned long i = 0; i < ncalls; i++)
+        call(seed, i);
+    if (report_failures)
+        fprintf(stderr, "again: collectives %s %lu %lu\n", what, seed, ncalls);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "cases";
@@ -143,6 +154,7 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     if (gpu_open() == 0 || nprocs > MAX_PROCS)
         return 1;
@@ -154,9 +166,9 @@ int main(int argc, char **argv)
     else if (strcmp(what, "local") == 0)
         local_run(seed);
     else if (strcmp(what, "reducing") == 0)
-        reducing_run(seed, ncalls);
+        calls_run(what, reducing_call, seed, ncalls);
     else if (strcmp(what, "moving") == 0)
-        moving_run(seed, ncalls);
+        calls_run(what, moving_call, seed, ncalls);
     else
         return 2;
     MPI_T_finalize();

@@ -8,12 +8,9 @@
  * topologies. */
 
 #include "collectives.h"
-#include "report.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int world_rank;
 
 /* What a call sends and receives: nothing, one message, or one for each peer. */
 enum amount { NONE, ONE, EACH };
@@ -160,7 +157,7 @@ static void call_set(const struct drawn *d, struct call *c, struct rng *own)
         c->send.is_in_place = !is_rooted || at_root;
 }
 
-static void call_run(unsigned long seed, unsigned long index)
+void moving_call(unsigned long seed, unsigned long index)
 {
     struct rng common, own;
     struct call c = { 0 };
@@ -186,13 +183,4 @@ static void call_run(unsigned long seed, unsigned long index)
                 d.is_inter ? ", two groups" : "");
     MPI_Type_free(&d.type);
     MPI_Comm_free(&c.comm);
-}
-
-void moving_run(unsigned long seed, unsigned long ncalls)
-{
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    for (unsigned long i = 0; i < ncalls; i++)
-        call_run(seed, i);
-    if (report_failures)
-        fprintf(stderr, "again: collectives moving %lu %lu\n", seed, ncalls);
 }

@@ -7,11 +7,8 @@
  * each process and argument, on intra- and intercommunicators. */
 
 #include "collectives.h"
-#include "report.h"
 
 #include <stdio.h>
-
-static int world_rank;
 
 /* The elements of a reduction: predefined operands, or any datatype with the user's operation. */
 struct elements {
@@ -117,7 +114,7 @@ static void parts_set(struct rng *common, struct rng *own, struct call *c, const
     c->recv.shift = shift_draw(own, c->recv.kind);
 }
 
-static void call_run(unsigned long seed, unsigned long index)
+void reducing_call(unsigned long seed, unsigned long index)
 {
     struct rng common, own;
     struct call c = { 0 };
@@ -146,13 +143,4 @@ static void call_run(unsigned long seed, unsigned long index)
     }
     elements_free(&e);
     MPI_Comm_free(&c.comm);
-}
-
-void reducing_run(unsigned long seed, unsigned long ncalls)
-{
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    for (unsigned long i = 0; i < ncalls; i++)
-        call_run(seed, i);
-    if (report_failures)
-        fprintf(stderr, "again: collectives reducing %lu %lu\n", seed, ncalls);
 }

@@ -181,7 +181,25 @@ static void vectors_free(int n, MPI_Datatype * type, oracle * map)
     MPI_Type_free(type);
 }
 
-/* Equal small packs: one launch, and then as few launches as possible. Some are cancelled. */
+/* Complete MANY operations, of which some are cancelled: one launch, and then as few launches as
+ * possible.
+ *   launches  (IN)  before they were started */
+static void many_end(const char *what, unsigned long long launches, int is_off)
+{
+    for (int i = 0; i < MANY; i++) {
+        if (i % 7 == 3) {
+            MPIR_Gpudt_free(transfers[i].op);   /* waits for it */
+            transfers[i].op = NULL;
+        } else {
+            transfer_end(&transfers[i]);
+        }
+    }
+    launches = report_variable("gpudt_launches") - launches;
+    if (is_off ? launches != MANY : launches > 8)
+        report_fail("%llu launches for %d small %s at once", launches, MANY, what);
+}
+
+/* Equal small packs. */
 static void equal_packs(int is_off)
 {
     unsigned long long launches = report_variable("gpudt_launches");
@@ -193,17 +211,7 @@ static void equal_packs(int is_off)
         transfer_fill(&transfers[i], map);
     for (int i = 0; i < MANY; i++)
         transfer_start(&transfers[i], type);
-    for (int i = 0; i < MANY; i++) {
-        if (i % 7 == 3) {
-            MPIR_Gpudt_free(transfers[i].op);   /* waits for it */
-            transfers[i].op = NULL;
-        } else {
-            transfer_end(&transfers[i]);
-        }
-    }
-    launches = report_variable("gpudt_launches") - launches;
-    if (is_off ? launches != MANY : launches > 8)
-        report_fail("%llu launches for %d small packs at once", launches, MANY);
+    many_end("packs", launches, is_off);
     vectors_free(MANY, &type, map);
 }
 
@@ -230,17 +238,7 @@ static void copies(int is_off)
                                         wider, 64, &t->op, &handled));
         CHECK(handled);
     }
-    for (int i = MANY - 1; i >= 0; i--) {
-        if (i % 7 == 3) {
-            MPIR_Gpudt_free(transfers[i].op);   /* waits for it */
-            transfers[i].op = NULL;
-        } else {
-            transfer_end(&transfers[i]);
-        }
-    }
-    launches = report_variable("gpudt_launches") - launches;
-    if (is_off ? launches != MANY : launches > 8)
-        report_fail("%llu launches for %d small copies at once", launches, MANY);
+    many_end("copies", launches, is_off);
     vectors_free(MANY, &type, map);
     oracle_free(wider_map);
     MPI_Type_free(&wider);

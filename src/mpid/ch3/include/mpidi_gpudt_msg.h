@@ -204,12 +204,12 @@ bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz
  * again when there may be enough. */
 bool MPIDI_Gpudt_places_take(struct MPIDI_Gpudt_msg *msg);
 
+/* Return them, if there are any. */
+void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg);
+
 /* Whether a message that found none should do without: others have kept theirs for STARVED_SECONDS,
  * and may themselves depend on this message. */
 bool MPIDI_Gpudt_places_lack(const struct MPIDI_Gpudt_msg *msg);
-
-/* Return them, if there are any. */
-void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg);
 
 /* Append a message to the queue of its share for memory, or remove it. */
 void MPIDI_Gpudt_wait_set(struct MPIDI_Gpudt_msg *msg, bool is_waiting);

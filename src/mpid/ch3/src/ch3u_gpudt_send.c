@@ -326,43 +326,36 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
     }
 }
 
-/* Tell the receiver that no more data follows. The request must stay until the receiver has
- * answered, because clear to send packets in flight name it. */
-static void failure_send(struct MPIDI_Gpudt_msg *msg)
+/* Send a packet without data.
+ *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED; or _NONE: the request must stay until the receiver has
+ *                answered, because clear to send packets in flight name it */
+static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
 
     memset(&upkt, 0, sizeof(upkt));
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
-    pkt->where = MPIDI_GPUDT_DATA__NONE;
-    if (MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt)))
+    pkt->where = where;
+    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    if (mpi_errno) {
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
         msg->is_peer_gone = true;
+    }
 }
 
 /* Let a staged message that found no places pass through host memory: the receiver gives credits
  * anew. */
 static void unstage(struct MPIDI_Gpudt_msg *msg)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
-
     MPIDI_Gpudt_wait_set(msg, false);
     msg->wants_memory = false;
     msg->is_staged = msg->is_cleared = false;
     msg->share = MPIDI_GPUDT_SHARE__SEND;
     msg->ncredits = 0;
-    memset(&upkt, 0, sizeof(upkt));
-    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
-    pkt->receiver_req_id = msg->peer_id;
-    pkt->where = MPIDI_GPUDT_DATA__UNSTAGED;
-    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-    if (mpi_errno) {
-        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-        msg->is_peer_gone = true;
-    }
+    empty_send(msg, MPIDI_GPUDT_DATA__UNSTAGED);
 }
 
 /* Send the packed segments, or drop them after a failure. */
@@ -398,7 +391,7 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
         return;
     if (msg->mpi_errno && !msg->is_failure_sent && !msg->is_peer_gone) {
         msg->is_failure_sent = true;
-        failure_send(msg);
+        empty_send(msg, MPIDI_GPUDT_DATA__NONE);
     }
     /* The receiver answers when it has read all of a stage */
     if (msg->mpi_errno || msg->is_staged ? msg->is_peer_gone : msg->done == msg->total)

@@ -226,7 +226,7 @@ struct MPII_Gpudt_pairbox_side {
 
 struct MPII_Gpudt_args_pairbox {
     struct MPII_Gpudt_end end;
-    int32_t nunits;             /* and one for each thread of the launch are below 2^31 */
+    int32_t nunits;             /* at most 2^30 */
     int32_t unit_log;           /* units of 1 << unit_log bytes */
     struct MPII_Gpudt_pairbox_side side[2];      /* source, destination */
 };

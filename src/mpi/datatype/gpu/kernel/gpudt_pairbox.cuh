@@ -14,7 +14,7 @@
 
 template <int U>
 GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uint32_t first,
-                                   uint32_t step, uint64_t(&addr)[U])
+                                 uint32_t step, uint64_t(&addr)[U])
 {
     uint32_t index[U];
 
@@ -29,7 +29,7 @@ GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uin
 /* Copy units first, first + step, and so on, U in all. */
 template <class T, int U>
 GPUDT_FN void gpudt_boxes_copy(const struct MPII_Gpudt_args_pairbox &args, uint32_t first,
-                                 uint32_t step)
+                               uint32_t step)
 {
     uint64_t addr[U];
     T unit[U];

@@ -95,27 +95,14 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added)
 {
-    int mpi_errno = MPI_SUCCESS;
-    struct MPII_Gpudt_queue *queue;
     struct MPII_Gpudt_planned what;
     struct MPII_Gpudt_plan plan;
 
     *added = false;
-    if (!may_batch(m->len))
-        goto fn_exit;
-    MPL_initlock_lock(&batch_lock);
-    queue = queue_get(m->engine, m->lane);
-    if (queue_is_due(queue, m->len, MPII_GPUDT_BATCH_AHEAD) && MPII_Gpudt_slot_plan(m, in, &plan)) {
-        what = MPII_Gpudt_slot_planned(m, &plan);
-        mpi_errno = queue_add(m->engine, m->lane, queue, &what, added);
-    }
-    MPL_initlock_unlock(&batch_lock);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    if (!MPII_Gpudt_batch_is_due(m->engine, m->lane, m->len) || !MPII_Gpudt_slot_plan(m, in, &plan))
+        return MPI_SUCCESS;
+    what = MPII_Gpudt_slot_planned(m, &plan);
+    return MPII_Gpudt_batch_add_planned(m->engine, m->lane, &what, added);
 }
 
 int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,

@@ -34,7 +34,7 @@ int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpud
         goto fn_exit;
     /* Without kernels the steps by a work area find that out again, and count it */
     *is_possible = true;
-    for (int i = 0; i < 3 && *is_possible; i++) {
+    for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]) && *is_possible; i++) {
         mpi_errno = MPII_Gpudt_module_kernel(engine, kernels[i], &function);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         *is_possible = function != NULL;

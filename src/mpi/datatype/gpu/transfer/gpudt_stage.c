@@ -18,8 +18,8 @@
  * each block, and a request for whole sectors costs as much as 16 more. Staging pays off if the
  * bytes read besides the message's own, less a share that no packed stream is faster than, would be
  * more than the packets and kernels cost that staging adds; these pass in the time of others if
- * there are any. Measured between two H200s, the sizes from which on staging is faster: blocks of 8 bytes 64
- * bytes apart 1 MiB, 16 bytes apart 5 MiB, of 32 bytes 25 MiB, of 128 bytes never. */
+ * there are any. Measured between two H200s, the sizes from which on staging is faster: blocks of 8
+ * bytes 64 bytes apart 1 MiB, 16 bytes apart 5 MiB, of 32 bytes 25 MiB, of 128 bytes never. */
 #define SECTOR 32               /* bytes */
 #define SECTOR_REST 24          /* bytes */
 #define REQUEST_REST 16         /* bytes */
