@@ -26,7 +26,7 @@
 /* The same between GPUs, which move more in the time of a launch, for moves of more than
  * BATCH_MEDIUM bytes: launches of shorter ones would take longer than the moves. */
 #define MPII_GPUDT_BATCH_AHEAD_GPU (4 << 20)
-#define MPII_GPUDT_BATCH_MEDIUM (256 << 10)
+#define MPII_GPUDT_BATCH_MEDIUM (512 << 10)
 
 /* Maximum size of a copy for which small moves wait, to be launched together. */
 #define MPII_GPUDT_NOTE_MAX (128 << 10)

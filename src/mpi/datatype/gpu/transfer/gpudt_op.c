@@ -25,6 +25,14 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
     }
 }
 
+static void copy_end(const MPIR_Gpudt_op * op)
+{
+    MPL_atomic_int_t *ended = &op->engine->copies_ended[op->lane];
+
+    if (MPII_Gpudt_copies_from(MPL_atomic_relaxed_load_int(ended), op->copy) > 0)
+        MPL_atomic_relaxed_store_int(ended, op->copy);
+}
+
 void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
 {
     for (int k = 0; k < op->nslices; k++) {
@@ -41,6 +49,9 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
     if (op->noted)
         MPII_Gpudt_batch_note_copy(op->engine, op->lane, -op->noted);
     op->noted = 0;
+    if (op->is_copy)
+        copy_end(op);
+    op->is_copy = false;
     MPII_Gpudt_op_release(op);
 }
 

@@ -66,6 +66,8 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_mapping *mapping; /* memory of another process that src is in; NULL: none */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
+    bool is_copy;               /* one copy whose end an event tells */
+    int copy;                   /* its number, of copies_started */
     struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];
 };
 
@@ -73,6 +75,12 @@ struct MPIR_Gpudt_op {
 static inline int MPII_Gpudt_op_nsteps(const MPIR_Gpudt_op * op)
 {
     return op->is_direct ? 1 : 2;
+}
+
+/* How many copies follow number `from` up to number `to`. The numbers wrap around. */
+static inline int MPII_Gpudt_copies_from(int from, int to)
+{
+    return (int) ((unsigned) to - (unsigned) from);
 }
 
 /* Whether the CPU has to wait for the end of a step: it is the GPU's, and the next step is not the

@@ -11,6 +11,8 @@
 
 #define FLAG_LOOKS 1000         /* checks of a flag by calls that do not block, before the driver is
                                  * asked */
+#define FIRST_LOOKS 4           /* the same for the first of several copies, */
+#define COPY_LOOKS 64           /* and for those behind it */
 
 /* Advance an operation; an error if its context cannot be entered any more. The operation is freed
  * when it is complete or failed. */
@@ -79,6 +81,22 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
     return op->queued.mpi_errno == MPI_SUCCESS && !MPII_Gpudt_flag_is_set(flag);
 }
 
+/* Whether the event of a copy need not be looked at now, because one before it on the stream is not
+ * known to be complete, or because there are others to wait for as well. Asking the driver takes as
+ * long as several messages' packets do. */
+static bool copy_is_early(MPIR_Gpudt_op * op)
+{
+    int ended, ahead, behind;
+
+    if (!op->is_copy)
+        return false;
+    ended = MPL_atomic_relaxed_load_int(&op->engine->copies_ended[op->lane]);
+    ahead = MPII_Gpudt_copies_from(ended, op->copy) - 1;
+    behind = MPII_Gpudt_copies_from(op->copy, MPL_atomic_relaxed_load_int
+                                    (&op->engine->copies_started[op->lane]));
+    return ++op->nlooks % (ahead > 0 ? COPY_LOOKS : behind > 0 ? FIRST_LOOKS : 1) != 0;
+}
+
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -88,7 +106,7 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
     MPIR_FUNC_ENTER;
 
     op->is_blocking = false;
-    if (!flag_is_awaited(op)) {
+    if (!copy_is_early(op) && !flag_is_awaited(op)) {
         last = flag_last(op);
         if (last && !MPL_atomic_acquire_load_int(&op->queued.is_queued) &&
             op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_is_set(last)) {

@@ -28,6 +28,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
     op->queued.mpi_errno = MPI_SUCCESS;
     op->noted = 0;
+    op->is_copy = false;
     memset(op->slice, 0, sizeof(op->slice));
 
     op->engine = lead->engine;

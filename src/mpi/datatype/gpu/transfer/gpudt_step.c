@@ -198,6 +198,9 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, in
     if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_slice(op))) {
         mpi_errno = step_record(op, slice, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
+        op->is_copy = op->is_direct && op_is_one_slice(op);
+        if (op->is_copy)
+            op->copy = 1 + MPL_atomic_fetch_add_int(&op->engine->copies_started[op->lane], 1);
     }
 
   fn_exit:
