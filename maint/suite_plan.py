@@ -177,11 +177,11 @@ def make_plan(build, srcdir, folders, lists, max_np, every):
 
 
 def sample(units, one_in, seed):
-    """Keep about one test in `one_in`, other ones for another seed; return how many went."""
-    left = 0
+    """Keep about one test in `one_in`, other ones for another seed; return the keys of the others."""
+    left = []
     for unit in units:
         kept = [test for test in unit.tests if zlib.crc32(f"{seed} {test.key}".encode()) % one_in == 0]
-        left += len(unit.tests) - len(kept)
+        left += [test.key for test in unit.tests if test not in kept]
         unit.tests = kept
     return left
 
