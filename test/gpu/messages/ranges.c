@@ -127,6 +127,42 @@ static void part(CUdeviceptr at, size_t sz, int seed)
         receive(sz / sizeof(int), seed);
 }
 
+/* Rows of which some are in one piece and some in the next, to contiguous memory and to rows. */
+static void rows(CUdeviceptr border)
+{
+    enum { ROWS = 16, ROW = 512, PITCH = 1024, SPAN = ROWS * PITCH };   /* ints */
+    int host[SPAN];
+    MPI_Datatype type;
+    struct mem mem;
+    size_t nwrong = 0;
+
+    MPI_Type_vector(ROWS, ROW, PITCH, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int is_strided = 0; is_strided < 2; is_strided++) {
+        if (rank == 0) {
+            CUdeviceptr at = border - sizeof(host) / 2;
+            for (int i = 0; i < SPAN; i++)
+                host[i] = number(9 + is_strided, i);
+            CU(Memcpy(at, (CUdeviceptr) host, sizeof(host)));
+            CU(StreamSynchronize(NULL));
+            CHECK_MPI(MPI_Ssend((void *) at, 1, type, 1, 9, MPI_COMM_WORLD));
+            continue;
+        }
+        mem_alloc(&mem, mem_exists(MEM__OTHER_DEVICE) ? MEM__OTHER_DEVICE : MEM__DEVICE,
+                  sizeof(host));
+        CHECK_MPI(MPI_Recv(mem.addr, is_strided ? 1 : ROWS * ROW, is_strided ? type : MPI_INT, 0, 9,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CU(Memcpy((CUdeviceptr) host, (CUdeviceptr) mem.addr, sizeof(host)));
+        for (int i = 0; i < ROWS * ROW; i++) {
+            int at = i / ROW * PITCH + i % ROW;
+            nwrong += host[is_strided ? at : i] != number(9 + is_strided, at);
+        }
+        mem_free(&mem);
+    }
+    CHECK(nwrong == 0);
+    MPI_Type_free(&type);
+}
+
 static void several(void)
 {
     CUmemGenericAllocationHandle handle[NPIECES];
@@ -156,9 +192,10 @@ static void several(void)
     handle[1] = piece_map(at + step);
     part(at, 3 * step, 7);
     part(at + step / 2, step, 8);
+    rows(at + step);
     CHECK(report_variable("gpudt_direct_hidden") == hidden);
     if (rank == 1)
-        CHECK(report_variable("gpudt_direct_pulls") == 7);
+        CHECK(report_variable("gpudt_direct_pulls") == 9);
     for (int i = 0; i < NPIECES; i++)
         piece_unmap(at + i * step, handle[i]);
     CU(MemAddressFree(at, NPIECES * step));

@@ -58,6 +58,8 @@ struct MPII_Gpudt_engine {
     unsigned long long sentinel_id;
 
     CUstream streams[MPII_GPUDT_NLANES];
+    MPL_atomic_int_t nflying[MPII_GPUDT_NLANES];        /* transfers that callers test for their
+                                                         * end */
     /* Numbers of the copies on each stream: given last, and known to be complete. They are only a
      * hint which copy is the next to end. */
     MPL_atomic_int_t copies_started[MPII_GPUDT_NLANES];

@@ -63,6 +63,13 @@
 #define MPII_GPUDT_COPY2D_NS       9500.0       /* device to device: start, a row, a byte */
 #define MPII_GPUDT_COPY2D_ROW_NS   0.1
 #define MPII_GPUDT_COPY2D_BYTE_NS  0.0010
+#define MPII_GPUDT_COPY2D_PEER_NS  5000.0       /* between GPUs: start, a row, and what kernels need
+                                                 * for a byte as well, but their costs leave out */
+#define MPII_GPUDT_COPY2D_PEER_ROW_NS  0.34
+#define MPII_GPUDT_COPY2D_PEER_BYTE_NS 0.0028
+#define MPII_GPUDT_COPY2D_PEER_MAX (4 << 20)    /* bytes; of longer ones each byte takes longer than
+                                                 * a kernel's, if another process's memory is read */
+#define MPII_GPUDT_COPY2D_PEER_LONG_NS 0.003
 #define MPII_GPUDT_COPY2D_TO_HOST_NS       6800.0       /* host memory: a small copy, a row, a
                                                          * byte */
 #define MPII_GPUDT_COPY2D_TO_HOST_ROW_NS   1.3

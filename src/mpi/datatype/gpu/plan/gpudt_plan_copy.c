@@ -45,18 +45,41 @@ static void copy2d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan
     plan->copy.packed = s->in->packed;
 }
 
+/* Between GPUs, relative to kernels. */
+static double copy2d_peer_cost(double bytes, double rows)
+{
+    double more = bytes > MPII_GPUDT_COPY2D_PEER_MAX ? bytes * MPII_GPUDT_COPY2D_PEER_LONG_NS :
+        rows * MPII_GPUDT_COPY2D_PEER_ROW_NS - bytes * MPII_GPUDT_COPY2D_PEER_BYTE_NS;
+
+    return MPII_GPUDT_COPY2D_PEER_NS + max_double(more, 0);
+}
+
 static double copy2d_cost(const struct MPII_Gpudt_shape *s)
 {
     const double bytes = (double) (s->last - s->first), rows = bytes / (double) s->leaf->size;
     double start = MPII_GPUDT_COPY2D_NS, row = MPII_GPUDT_COPY2D_ROW_NS;
     double byte = MPII_GPUDT_COPY2D_BYTE_NS;
 
+    if (s->in->user_place == MPII_GPUDT_PLACE__PEER || s->in->packed_place == MPII_GPUDT_PLACE__PEER)
+        return copy2d_peer_cost(bytes, rows);
     if (MPII_Gpudt_host_is_used(s)) {
         start = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_NS : MPII_GPUDT_COPY2D_TO_HOST_NS;
         row = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_ROW_NS : MPII_GPUDT_COPY2D_TO_HOST_ROW_NS;
         byte = MPII_GPUDT_COPY2D_HOST_BYTE_NS;
     }
     return start + max_double(rows * row, bytes * byte);        /* rows and bytes overlap */
+}
+
+int MPII_Gpudt_plan_rows(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan)
+{
+    struct MPII_Gpudt_shape s;
+
+    MPII_Gpudt_shape_make(&s, in, in->top != NULL ? in->top : in->serial->records);
+    if (!copy2d_applies(&s))
+        return 0;
+    plan->cost = copy2d_cost(&s);
+    copy2d_fill(&s, plan);
+    return 1;
 }
 
 const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_copy1d = {

@@ -173,6 +173,28 @@ static void tiles_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_G
     tiles_share(src, dst, from->unit < to->unit ? from->unit : to->unit, plan);
 }
 
+/* Plan the driver's copy, if both sides are rows of the same width. */
+static void copy_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+                      struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_plan from, to;
+    const int is_from_peer = src->user_place == MPII_GPUDT_PLACE__PEER;
+
+    plan->copy_cost = 0;
+    if (!(src->allowed & dst->allowed & 1u << MPII_GPUDT_STRATEGY__COPY2D) ||
+        is_from_peer == (dst->user_place == MPII_GPUDT_PLACE__PEER) ||
+        !MPII_Gpudt_plan_rows(src, &from) || !MPII_Gpudt_plan_rows(dst, &to) ||
+        from.copy.width != to.copy.width)
+        return;
+    plan->copy_cost = is_from_peer ? from.cost : to.cost;
+    plan->copy.src = from.copy.user;
+    plan->copy.dst = to.copy.user;
+    plan->copy.src_pitch = from.copy.pitch;
+    plan->copy.dst_pitch = to.copy.pitch;
+    plan->copy.width = from.copy.width;
+    plan->copy.rows = from.copy.rows;
+}
+
 void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
                                const struct MPII_Gpudt_plan_in *dst,
                                struct MPII_Gpudt_plan_pair *plan)
@@ -190,6 +212,7 @@ void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
     plan->cost = from.cost + to.cost - MPII_GPUDT_LAUNCH_NS + src->switch_ns;
     if (!boxes_plan(src, dst, &from, &to, plan))
         tiles_plan(src, dst, begin, &from, &to, plan);
+    copy_plan(src, dst, plan);
     plan->strategy[0] = from.strategy;
     plan->strategy[1] = to.strategy;
 }

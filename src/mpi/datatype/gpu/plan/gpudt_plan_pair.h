@@ -19,7 +19,13 @@
 
 struct MPII_Gpudt_plan_pair {
     enum MPII_Gpudt_strategy_e strategy[2];     /* of the source, of the destination */
-    double cost;                /* estimated nanoseconds */
+    double cost;                /* of the kernel, in estimated nanoseconds */
+    double copy_cost;           /* of the driver's 2-D copy; 0: it cannot move this */
+    struct MPII_Gpudt_pair_copy {
+        uint64_t src, dst;      /* addresses of the first row */
+        int64_t src_pitch, dst_pitch;   /* bytes from row to row */
+        int64_t width, rows;    /* bytes of a row, rows */
+    } copy;
     int kernel;                 /* enum MPII_Gpudt_kernel_e */
     unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */
     union {
@@ -33,7 +39,9 @@ struct MPII_Gpudt_plan_pair {
  * the destination's, from dst->first on. Either side may be contiguous.
  *   src, dst  (IN)   the sides; packed, packed_place and unpack are not read. If none of the above
  *                    is allowed, all are
- *   plan      (OUT)  filled completely, except the members of args that are not in use
+ *   plan      (OUT)  filled completely, except the members of args that are not in use, and the
+ *                    copy if it has no cost. A copy is planned between GPUs only: within one the
+ *                    kernel is always faster
  * Cannot fail. */
 void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
                                const struct MPII_Gpudt_plan_in *dst,

@@ -30,6 +30,9 @@ extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_map;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_pair;
 
+/* Whether a range is rows for COPY2D; then also fill in the copy and the cost of a plan. */
+int MPII_Gpudt_plan_rows(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan);
+
 /* Whether a side is host memory. */
 int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s);
 

@@ -92,6 +92,12 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
     return is_due;
 }
 
+bool MPII_Gpudt_batch_prefers_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                   int64_t bytes)
+{
+    return bytes >= MPII_GPUDT_BATCH_LARGE || !MPII_Gpudt_batch_is_due(engine, lane, 0);
+}
+
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                          bool * added)
 {

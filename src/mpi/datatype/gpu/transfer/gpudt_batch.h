@@ -28,6 +28,11 @@ int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_l
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                              int64_t bytes);
 
+/* Whether a copy by the driver is better than a kernel that takes longer: it is long, or nothing is
+ * in flight on the stream. Else kernels of other moves can join. */
+bool MPII_Gpudt_batch_prefers_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                   int64_t bytes);
+
 /* Note that non-blocking work of `bytes` bytes has been started, which will set a flag. */
 void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            const struct MPII_Gpudt_flag *flag, int64_t bytes);

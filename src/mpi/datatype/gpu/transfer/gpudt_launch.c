@@ -156,9 +156,14 @@ static int kernels_are_ready(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_
     goto fn_exit;
 }
 
-static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan)
+/* Start the copy of a plan.
+ *   is_started  (OUT)  false: the driver refuses rows, as it does if they are in more than one
+ *                      allocation */
+static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan *plan,
+                     bool * is_started)
 {
     int mpi_errno = MPI_SUCCESS;
+    CUresult res;
     const struct MPII_Gpudt_copy *c = &plan->copy;
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
@@ -171,17 +176,18 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
         .Height = c->rows
     };
 
+    *is_started = true;
     if (plan->strategy == MPII_GPUDT_STRATEGY__COPY1D)
         return MPII_Gpudt_copy_launch(m->engine, m->lane, (char *) copy.dstDevice,
                                       (char *) copy.srcDevice, c->width);
-    MPII_GPUDT_CHECK(m->engine->drv, cuMemcpy2DAsync(&copy, m->engine->streams[m->lane]),
-                     mpi_errno);
-    MPII_GPUDT_COUNT(copies, 1);
-
-  fn_exit:
+    res = m->engine->drv->cuMemcpy2DAsync(&copy, m->engine->streams[m->lane]);
+    *is_started = res != CUDA_ERROR_INVALID_VALUE;
+    if (res == CUDA_SUCCESS)
+        MPII_GPUDT_COUNT(copies, 1);
+    else if (*is_started)
+        mpi_errno = MPII_Gpudt_driver_error(m->engine->drv, res, "cuMemcpy2DAsync", __func__,
+                                            __LINE__);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started)
@@ -220,11 +226,15 @@ int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started
 
 /* Make the plan and start it.
  *   is_started  (OUT)  false if the device has no kernels */
-static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
+static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in *in,
                       bool * is_started)
 {
+    int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_plan plan;
 
+    if ((in->user_place == MPII_GPUDT_PLACE__PEER || in->packed_place == MPII_GPUDT_PLACE__PEER) &&
+        !MPII_Gpudt_batch_prefers_copy(m->engine, m->lane, m->len))
+        in->allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY2D);
     MPII_Gpudt_plan_make(in, &plan);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         fprintf(stderr, "[%d] gpudt: %s [%lld, %lld) by %s, %.0f ns\n", MPIR_Process.rank,
@@ -232,8 +242,11 @@ static int plan_start(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_p
                 MPII_Gpudt_plan_strategy_name(plan.strategy), plan.cost);
     if (plan.strategy == MPII_GPUDT_STRATEGY__COPY1D ||
         plan.strategy == MPII_GPUDT_STRATEGY__COPY2D) {
-        *is_started = true;
-        return plan_copy(m, &plan);
+        mpi_errno = plan_copy(m, &plan, is_started);
+        if (mpi_errno || *is_started)
+            return mpi_errno;
+        in->allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY2D);
+        MPII_Gpudt_plan_make(in, &plan);
     }
     struct MPII_Gpudt_launch launch = {
         .engine = m->engine,

@@ -28,7 +28,8 @@
 #define MPII_GPUDT_BATCH_AHEAD_GPU (4 << 20)
 #define MPII_GPUDT_BATCH_MEDIUM (512 << 10)
 
-/* Maximum size of a copy for which small moves wait, to be launched together. */
+/* Maximum size of a copy for which small moves wait, to be launched together. Between GPUs it is
+ * BATCH_MEDIUM. */
 #define MPII_GPUDT_NOTE_MAX (128 << 10)
 
 /* Minimum size of non-contiguous data that passes between GPU and host by GPU memory and a copy

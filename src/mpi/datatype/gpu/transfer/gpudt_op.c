@@ -51,7 +51,9 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
     op->noted = 0;
     if (op->is_copy)
         copy_end(op);
-    op->is_copy = false;
+    if (op->is_flying)
+        MPL_atomic_fetch_sub_int(&op->engine->nflying[op->lane], 1);
+    op->is_flying = op->is_copy = false;
     MPII_Gpudt_op_release(op);
 }
 

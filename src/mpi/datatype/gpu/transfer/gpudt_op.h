@@ -66,6 +66,7 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_mapping *mapping; /* memory of another process that src is in; NULL: none */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
+    bool is_flying;             /* counted in nflying */
     bool is_copy;               /* one copy whose end an event tells */
     int copy;                   /* its number, of copies_started */
     struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];

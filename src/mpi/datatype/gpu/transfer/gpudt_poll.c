@@ -11,8 +11,8 @@
 
 #define FLAG_LOOKS 1000         /* checks of a flag by calls that do not block, before the driver is
                                  * asked */
-#define FIRST_LOOKS 4           /* the same for the first of several copies, */
-#define COPY_LOOKS 64           /* and for those behind it */
+#define FIRST_LOOKS 8           /* the same for a copy beside other work, if it is the next to end, */
+#define COPY_LOOKS 64           /* and if it is not */
 
 /* Advance an operation; an error if its context cannot be entered any more. The operation is freed
  * when it is complete or failed. */
@@ -82,19 +82,17 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
 }
 
 /* Whether the event of a copy need not be looked at now, because one before it on the stream is not
- * known to be complete, or because there are others to wait for as well. Asking the driver takes as
- * long as several messages' packets do. */
+ * known to be complete, or because there is other work to look after. Asking the driver takes as
+ * long as the packets of several messages do. */
 static bool copy_is_early(MPIR_Gpudt_op * op)
 {
-    int ended, ahead, behind;
+    const MPII_Gpudt_engine_t *engine = op->engine;
+    int ended;
 
-    if (!op->is_copy)
+    if (!op->is_copy || MPL_atomic_relaxed_load_int(&engine->nflying[op->lane]) <= 1)
         return false;
-    ended = MPL_atomic_relaxed_load_int(&op->engine->copies_ended[op->lane]);
-    ahead = MPII_Gpudt_copies_from(ended, op->copy) - 1;
-    behind = MPII_Gpudt_copies_from(op->copy, MPL_atomic_relaxed_load_int
-                                    (&op->engine->copies_started[op->lane]));
-    return ++op->nlooks % (ahead > 0 ? COPY_LOOKS : behind > 0 ? FIRST_LOOKS : 1) != 0;
+    ended = MPL_atomic_relaxed_load_int(&engine->copies_ended[op->lane]);
+    return ++op->nlooks % (MPII_Gpudt_copies_from(ended, op->copy) > 1 ? COPY_LOOKS : FIRST_LOOKS);
 }
 
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)

@@ -18,6 +18,9 @@
  *   contiguous       datatype, pageable                   copy, pinned, CPU
  *   mixed datatype   contiguous                rows
  *
+ * Between GPUs, a "kernel" that moves equal rows may be a 2-D copy by the driver, which starts
+ * sooner.
+ *
  * The lead is the side whose GPU does the work; see lead_priority. "Reachable" means that its
  * kernels can access the memory. If a work area is not available, one of another kind is used; the
  * last resort is the heap, which rules out kernels. */

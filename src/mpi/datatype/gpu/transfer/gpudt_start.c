@@ -28,7 +28,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
     op->queued.mpi_errno = MPI_SUCCESS;
     op->noted = 0;
-    op->is_copy = false;
+    op->is_flying = op->is_copy = false;
     memset(op->slice, 0, sizeof(op->slice));
 
     op->engine = lead->engine;
@@ -76,6 +76,8 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_COUNT(bytes, work->n);
     if (op && !done) {
+        work->is_flying = true;
+        MPL_atomic_fetch_add_int(&work->engine->nflying[work->lane], 1);
         *op = work;
         work = NULL;
     }

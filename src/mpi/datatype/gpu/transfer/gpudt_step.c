@@ -165,13 +165,20 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, i
     goto fn_exit;
 }
 
+/* Bytes of a copy for which small moves would wait, at most. */
+static int64_t note_max(const MPIR_Gpudt_op * op)
+{
+    return op->src.ptr.mem == MPIR_GPUDT_MEM__DEVICE && op->dst.ptr.mem == MPIR_GPUDT_MEM__DEVICE ?
+        MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_NOTE_MAX;
+}
+
 /* Note step i as work in flight for which small moves would wait, unless it is queued itself. */
 static void step_note(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice, int i,
                       const struct MPII_Gpudt_flag *flag)
 {
     if (flag->word && !MPL_atomic_relaxed_load_int(&op->queued.is_queued)) {
         MPII_Gpudt_batch_note(op->step[i].engine, op->step[i].lane, flag, slice->len);
-    } else if (!flag->word && op->is_direct && slice->len <= MPII_GPUDT_NOTE_MAX &&
+    } else if (!flag->word && op->is_direct && slice->len <= note_max(op) &&
                MPII_Gpudt_batch_note_copy(op->engine, op->lane, slice->len)) {
         op->noted = slice->len;
     }
