@@ -31,6 +31,7 @@ endif !BUILD_GPUDT_CUDA
 errnames_txt_files += src/mpi/datatype/gpu/errnames.txt
 
 include $(top_srcdir)/src/mpi/datatype/gpu/type/Makefile.mk
+include $(top_srcdir)/src/mpi/datatype/gpu/cpu/Makefile.mk
 include $(top_srcdir)/src/mpi/datatype/gpu/kernel/Makefile.mk
 include $(top_srcdir)/src/mpi/datatype/gpu/plan/Makefile.mk
 include $(top_srcdir)/src/mpi/datatype/gpu/driver/Makefile.mk

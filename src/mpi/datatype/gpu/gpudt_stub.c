@@ -102,10 +102,6 @@ void MPIR_Gpudt_commit_hook(MPI_Datatype datatype)
 {
 }
 
-void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
-{
-}
-
 void MPIR_Gpudt_pvar_init(void)
 {
 }

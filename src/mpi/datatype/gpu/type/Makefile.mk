@@ -22,7 +22,6 @@ noinst_HEADERS +=                                  \
     src/mpi/datatype/gpu/type/gpudt_type.h         \
     src/mpi/datatype/gpu/type/gpudt_wire.h
 
-if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                   \
     src/mpi/datatype/gpu/type/gpudt_builder.c         \
     src/mpi/datatype/gpu/type/gpudt_canon.c           \
@@ -38,6 +37,9 @@ mpi_core_sources +=                                   \
     src/mpi/datatype/gpu/type/gpudt_serialize.c       \
     src/mpi/datatype/gpu/type/gpudt_serialize_array.c \
     src/mpi/datatype/gpu/type/gpudt_serialize_list.c  \
-    src/mpi/datatype/gpu/type/gpudt_serialize_loop.c  \
+    src/mpi/datatype/gpu/type/gpudt_serialize_loop.c
+
+if BUILD_GPUDT_CUDA
+mpi_core_sources +=                                   \
     src/mpi/datatype/gpu/type/gpudt_wire.c
 endif BUILD_GPUDT_CUDA
