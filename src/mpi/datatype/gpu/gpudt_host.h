@@ -56,6 +56,15 @@ int MPIR_Typerep_unpack_host(const void *inbuf, MPI_Aint insize, void *outbuf, M
                              MPI_Datatype datatype, MPI_Aint outoffset,
                              MPI_Aint * actual_unpack_bytes);
 
+/* The same by the records of a noncontiguous datatype. Return false, with nothing done, if the
+ * release's engine shall do it. */
+bool MPIR_Gpudt_cpu_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                         MPI_Aint inoffset, void *outbuf, MPI_Aint max_pack_bytes,
+                         MPI_Aint * actual_pack_bytes);
+bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint outcount,
+                           MPI_Datatype datatype, MPI_Aint outoffset,
+                           MPI_Aint * actual_unpack_bytes);
+
 /* MPIR_Typerep_pack and MPIR_Typerep_unpack of a process that may have GPU memory: by a GPU, or
  * else by the CPU. The parameters are the same, so that those functions call them with a jump. */
 int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,

@@ -12,4 +12,5 @@ noinst_HEADERS +=                             \
 mpi_core_sources +=                           \
     src/mpi/datatype/gpu/cpu/gpudt_cpu.c      \
     src/mpi/datatype/gpu/cpu/gpudt_cpu_list.c \
-    src/mpi/datatype/gpu/cpu/gpudt_cpu_nest.c
+    src/mpi/datatype/gpu/cpu/gpudt_cpu_nest.c \
+    src/mpi/datatype/gpu/cpu/gpudt_cpu_pack.c

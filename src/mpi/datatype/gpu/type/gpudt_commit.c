@@ -10,7 +10,8 @@
  * The datatype object holds one reference through its slot. A slot is set once, from NULL, by an
  * atomic compare and swap: threads that build the same state concurrently all use the first one
  * stored, and none blocks. Users of a datatype keep its object alive, so that a slot cannot be
- * cleared while it is read. */
+ * cleared while it is read. Before there is a state, the slot counts short packs by the CPU, with
+ * numbers that are no addresses. */
 
 #include "mpiimpl.h"
 #include "dataloop_internal.h"
@@ -50,12 +51,23 @@ cvars:
  * as the rest of the commit. */
 #define QUICK_LOOP_SZ 2048
 
+/* The CPU uses a state for so many bytes, or after so many uses for fewer: before, building it
+ * takes longer than it saves. */
+#define WORTH_BYTES 2048
+#define WORTH_USES 16
+
 /* Entries of a list that a dump prints. */
 #define DUMP_MAX_LIST 16
 
 void (*MPII_Gpudt_published_free) (void *published) = NULL;
 
 static MPL_atomic_uint64_t next_id = MPL_ATOMIC_UINT64_T_INITIALIZER(1);
+
+/* Whether what is in a slot is a state, and not a count of uses. */
+static inline bool is_state(const void *found)
+{
+    return (uintptr_t) found > WORTH_USES;
+}
 
 static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
 static void text_print(const char *title, MPI_Datatype datatype, int rc, char *text);
@@ -76,7 +88,7 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
         found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
     }
 
-    if (found == NULL) {
+    if (!is_state(found)) {
         mpi_errno = type_create(datatype, &fresh);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (slot == NULL) {
@@ -84,10 +96,12 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
             *type = fresh;
             goto fn_exit;
         }
-        if (__atomic_compare_exchange_n(slot, &found, fresh, false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_ACQUIRE))
-            found = fresh;
-        else
+        while (!is_state(found)) {
+            if (__atomic_compare_exchange_n(slot, &found, fresh, false, __ATOMIC_ACQ_REL,
+                                            __ATOMIC_ACQUIRE))
+                found = fresh;
+        }
+        if (found != fresh)
             MPII_Gpudt_type_release(fresh);
     }
     MPII_Gpudt_type_add_ref(found);
@@ -97,6 +111,27 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n)
+{
+    void **slot = MPII_Gpudt_type_slot(dtp);
+    void *found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    struct MPII_Gpudt_type *type;
+
+    if (likely(is_state(found)))
+        return found;
+    if (n < WORTH_BYTES && (uintptr_t) found < WORTH_USES) {
+        /* it is no matter if another thread's use is not counted */
+        __atomic_compare_exchange_n(slot, &found, (void *) ((uintptr_t) found + 1), false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    if (MPII_Gpudt_type_get(dtp->handle, &type) != MPI_SUCCESS)
+        return NULL;
+    /* the slot keeps a reference */
+    MPII_Gpudt_type_release(type);
+    return type;
 }
 
 void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type)
@@ -134,7 +169,7 @@ void MPIR_Gpudt_type_free(MPIR_Datatype * dtp)
 {
     void *found = __atomic_exchange_n(MPII_Gpudt_type_slot(dtp), NULL, __ATOMIC_ACQ_REL);
 
-    if (found)
+    if (is_state(found))
         MPII_Gpudt_type_release(found);
 }
 

@@ -33,7 +33,8 @@ struct MPII_Gpudt_type {
 /* Frees what `published` of a state points to, when the state is freed. */
 extern void (*MPII_Gpudt_published_free) (void *published);
 
-/* The member of a datatype object that points to its state; NULL: not built yet. */
+/* The member of a datatype object that points to its state. Only gpudt_commit.c knows what is in it
+ * before the state is built: NULL or a count. */
 static inline void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp)
 {
     return &dtp->typerep.gpudt;
@@ -48,6 +49,12 @@ static inline void **MPII_Gpudt_type_slot(MPIR_Datatype * dtp)
  * bits; nesting beyond MPII_GPUDT_MAX_NESTING. On failure nothing is kept, and a later call tries
  * again. */
 int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
+
+/* The state of a datatype for use by the CPU, or NULL if there is none: building it would take
+ * longer than it saves, or failed.
+ *   dtp  (IN)  the object of a datatype that the caller keeps; the state is valid as long
+ *   n    (IN)  bytes that will be moved */
+const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n);
 
 /* Add a reference to a state of which the caller holds one already. */
 void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type);
