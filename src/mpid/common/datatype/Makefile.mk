@@ -10,6 +10,8 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
+    src/mpid/ch3/include/mpidi_part.h                \
+    src/mpid/ch3/include/mpidi_part_impl.h           \
     src/mpid/ch3/include/mpidi_revoked.h             \
     src/mpid/common/datatype/mpidu_gpudt_mapping.h   \
     src/mpid/common/datatype/mpidu_gpudt_offer.h     \
@@ -31,6 +33,9 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
     src/mpid/ch3/src/ch3u_gpudt_wire.c               \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \
+    src/mpid/ch3/src/ch3u_part.c                     \
+    src/mpid/ch3/src/ch3u_part_recv.c                \
+    src/mpid/ch3/src/ch3u_part_send.c                \
     src/mpid/ch3/src/ch3u_revoked.c                  \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
     src/mpid/common/datatype/mpidu_gpudt_offer.c     \
