@@ -108,6 +108,7 @@ static void test_in_use(void)
         CHECK(ptr.mem == MPIR_GPUDT_MEM__HOST);
         MPIR_Gpudt_query(&info);
         CHECK(info.ndevices == 0 && strstr(info.reason, "CUDA_ERROR_NOT_INITIALIZED"));
+        CHECK(!MPIR_Gpudt_is_usable());
         _exit(errs != 0);
     }
     CHECK(child_wait(pid) == 0);
@@ -153,6 +154,7 @@ static int no_driver_child(void)
     CHECK(!process_has_libcuda());
     CHECK(MPIR_Gpudt_query(&info) == MPI_SUCCESS);
     CHECK(node_has_device() || (info.ndevices == 0 && info.reason[0] != '\0'));
+    CHECK(node_has_device() || !MPIR_Gpudt_is_usable());
     CHECK(node_has_device() || MPII_Gpudt_driver_get() == NULL);
     return errs != 0;
 }

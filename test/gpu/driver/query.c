@@ -25,6 +25,7 @@ static int query_child(const char *expected)
     CHECK(MPIR_Gpudt_query(&info) == MPI_SUCCESS);
     CHECK(info.built == 1 && info.cuda_version == CUDA_VERSION);
     CHECK((info.ndevices == 0) == (info.reason[0] != '\0'));
+    CHECK(MPIR_Gpudt_is_usable() == (info.ndevices > 0));
     CHECK(strchr(info.reason, '\n') == NULL);
 
     drv = MPII_Gpudt_driver_init(&reason);

@@ -33,6 +33,10 @@ typedef struct MPIR_Gpudt_info {
  * Returns MPI_SUCCESS always; info->reason tells why there is no GPU. */
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info) MPICH_API_PUBLIC;
 
+/* Whether MPI calls can take GPU buffers in this process: this library was built for it, and the
+ * driver finds a GPU. For MPIX_GPU_query_support. As MPIR_Gpudt_query: any time, any thread, slow. */
+int MPIR_Gpudt_is_usable(void);
+
 /* Write the version of the fork, how it was built, and the GPUs that it finds, one line each. Like
  * MPIR_Gpudt_query: any time, any thread, slow.
  *   out  (IN)  open stream, owned by the caller */

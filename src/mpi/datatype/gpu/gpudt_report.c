@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Prints what this library is and what GPUs it finds, for mpichversion and bug reports. Knows only
- * the part of the driver that MPIR_Gpudt_query reports. */
+/* Tells what this library is and what GPUs it finds, for mpichversion, bug reports and programs. Knows
+ * only the part of the driver that MPIR_Gpudt_query reports. */
 
 #include "mpiimpl.h"
 #include "gpudt_info.h"
@@ -28,4 +28,12 @@ void MPIR_Gpudt_report(FILE * out)
                 info.driver_version / 1000, info.driver_version % 1000 / 10);
     else
         fprintf(out, "MPICH-Gpudt GPU:\tnone (%s)\n", info.reason);
+}
+
+int MPIR_Gpudt_is_usable(void)
+{
+    MPIR_Gpudt_info_t info;
+
+    MPIR_Gpudt_query(&info);
+    return info.ndevices > 0;
 }
