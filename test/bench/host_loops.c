@@ -3,12 +3,17 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Measures MPI_Pack and MPI_Unpack on host memory, one rank, beside loops written by hand for each
- * datatype and a memcpy of the same bytes, as CSV. The ways take turns, sample by sample. If the
- * library has MPIR_CVAR_GPUDT_HOST_ENGINE, the engine of MPICH's release takes part. What MPI packs
- * is compared with what the loop packs, and what it unpacks likewise.
+/* Measures MPI_Pack and MPI_Unpack on host memory, beside loops written by hand for each datatype
+ * and a memcpy of the same bytes, as CSV. The ways take turns, sample by sample. If the library has
+ * MPIR_CVAR_GPUDT_HOST_ENGINE, the engine of MPICH's release takes part. What MPI packs is compared
+ * with what the loop packs, and what it unpacks likewise.
  *
- *   mpicc -O3 -march=native -o host_loops host_loops.c && ./host_loops [BYTES ...] */
+ * With two ranks also half of a ping-pong's round trip: `hand` packs, sends contiguous bytes and
+ * unpacks; `memcpy` is a contiguous message.
+ *
+ *   mpicc -O3 -march=native -o host_loops host_loops.c
+ *   ./host_loops [BYTES ...]
+ *   mpiexec -bind-to core -n 2 ./host_loops [BYTES ...] */
 
 #include <mpi.h>
 #include <stdint.h>
@@ -338,6 +343,38 @@ static void move(const struct layout *l, struct job *job, enum way way, int unpa
                  MPI_COMM_SELF);
 }
 
+/* One message, from one of two ranks to the other. */
+static void message(const struct layout *l, struct job *job, enum way way, int other, int is_send)
+{
+    const int is_typed = way == RECORDS || way == RELEASE;
+    char *mem = is_typed ? job->user : way == HAND ? job->packed : job->other;
+    const int count = is_typed ? job->count : job->bytes;
+    const MPI_Datatype type = is_typed ? job->type : MPI_BYTE;
+
+    if (is_send) {
+        if (way == HAND)
+            l->pack(job, job->packed);
+        MPI_Send(mem, count, type, other, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(mem, count, type, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (way == HAND)
+            l->unpack(job, job->packed);
+    }
+}
+
+enum measure { PACK, UNPACK, PINGPONG };
+static const char *const measure_names[] = { "pack", "unpack", "pingpong" };
+
+static void run(const struct layout *l, struct job *job, enum way way, enum measure what, int rank)
+{
+    if (what == PINGPONG) {
+        message(l, job, way, 1 - rank, rank == 0);
+        message(l, job, way, 1 - rank, rank == 1);
+    } else {
+        move(l, job, way, what == UNPACK);
+    }
+}
+
 /* ---------------------------------------------------------------- jobs */
 
 static int job_init(struct job *job, const struct layout *l, int bytes)
@@ -400,23 +437,26 @@ static int job_is_right(struct job *job, const struct layout *l)
     return right;
 }
 
-static void job_time(struct job *job, const struct layout *l, int unpack)
+static void job_time(struct job *job, const struct layout *l, enum measure what, int rank)
 {
     static double seconds[NWAYS][SAMPLES];
     const int batch = job->bytes < SAMPLE_BYTES ? SAMPLE_BYTES / job->bytes : 1;
+    const int runs = what == PINGPONG ? (batch < 200 ? batch : 200) : batch;
     double us[NWAYS];
 
     for (int i = -3; i < SAMPLES; i++) {
         for (int way = 0; way < NWAYS; way++) {
             engine_set((enum way) way);
             const double start = MPI_Wtime();
-            for (int j = 0; j < batch; j++)
-                move(l, job, (enum way) way, unpack);
+            for (int j = 0; j < runs; j++)
+                run(l, job, (enum way) way, what, rank);
             if (i >= 0)
-                seconds[way][i] = (MPI_Wtime() - start) / batch;
+                seconds[way][i] = (MPI_Wtime() - start) / runs / (what == PINGPONG ? 2 : 1);
         }
     }
-    printf("%s,%s,%d", l->name, unpack ? "unpack" : "pack", job->bytes);
+    if (rank > 0)
+        return;
+    printf("%s,%s,%d", l->name, measure_names[what], job->bytes);
     for (int way = 0; way < NWAYS; way++) {
         qsort(seconds[way], SAMPLES, sizeof(double), bench_compare);
         us[way] = bench_quantile(seconds[way], SAMPLES, 0.5) * 1e6;
@@ -426,38 +466,49 @@ static void job_time(struct job *job, const struct layout *l, int unpack)
     fflush(stdout);
 }
 
+/* All measurements of one type in one size. Returns 0 on failure. */
+static int job_run(const struct layout *l, int bytes, int rank, int nranks)
+{
+    struct job job;
+    const int good = job_init(&job, l, bytes) && job_is_right(&job, l);
+
+    if (!good)
+        fprintf(stderr, "host_loops: %s of %d bytes: wrong data, or no memory\n", l->name,
+                job.bytes);
+    for (int what = PACK; good && what <= (nranks == 2 ? PINGPONG : UNPACK); what++) {
+        if (rank == 0 || what == PINGPONG)
+            job_time(&job, l, (enum measure) what, rank);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    job_free(&job);
+    return good;
+}
+
 int main(int argc, char *argv[])
 {
     static char *sizes[] = { "", "8", "1024", "65536", "4194304" };
-    int provided, good = 1;
+    int provided, rank, nranks, good = 1;
 
     MPI_Init(&argc, &argv);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nranks);
     engine_find();
     if (argc < 2) {
         argv = sizes;
         argc = 5;
     }
-    printf("type,direction,bytes");
-    for (int way = 0; way < NWAYS; way++)
-        printf(",%s_us", way_names[way]);
-    printf(",release/mpi,hand/mpi\n");
-    for (int s = 1; s < argc; s++) {
+    if (rank == 0) {
+        printf("type,measure,bytes");
+        for (int way = 0; way < NWAYS; way++)
+            printf(",%s_us", way_names[way]);
+        printf(",release/mpi,hand/mpi\n");
+    }
+    for (int s = 1; s < argc && good; s++) {
         const int bytes = (int) bench_number(argv[s], 1 << 28);
 
-        for (int i = 0; i < N_LAYOUTS && bytes >= 8; i++) {
-            struct job job;
-
-            if (!job_init(&job, &layouts[i], bytes) || !job_is_right(&job, &layouts[i])) {
-                fprintf(stderr, "host_loops: %s of %d bytes: wrong data, or no memory\n",
-                        layouts[i].name, job.bytes);
-                good = 0;
-            } else {
-                job_time(&job, &layouts[i], 0);
-                job_time(&job, &layouts[i], 1);
-            }
-            job_free(&job);
-        }
+        for (int i = 0; i < N_LAYOUTS && bytes >= 8 && good; i++)
+            good = job_run(&layouts[i], bytes, rank, nranks);
     }
     MPI_T_finalize();
     MPI_Finalize();

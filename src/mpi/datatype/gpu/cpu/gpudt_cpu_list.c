@@ -4,8 +4,8 @@
  */
 
 /* Copies lists of runs in one pass. Memory of the user is asked for some entries ahead, since no
- * prefetcher of the CPU can guess a list. Runs of different lengths cost a mispredicted branch each,
- * unless the CPU can move any number of bytes by one instruction. Must not know records. */
+ * prefetcher of the CPU can guess a list. Runs of different lengths cost a mispredicted branch
+ * each, unless the CPU can move any number of bytes by one instruction. Must not know records. */
 
 #include "gpudt_cpu_list.h"
 #include "gpudt_cpu_copy.h"

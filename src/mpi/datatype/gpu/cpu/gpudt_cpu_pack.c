@@ -26,8 +26,9 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
         What packs and unpacks noncontiguous datatypes in host memory. Both give the same bytes.
-        records - The records that GPUs use too. The first short packs of a datatype, and datatypes
-                  whose records cannot be made, are left to the release's engine
+        records - The records that GPUs use too. The first short packs of a datatype, the first
+                  pack of a long list, and datatypes whose records cannot be made are left to the
+                  release's engine
         release - The engine of MPICH's release
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

@@ -51,10 +51,12 @@ cvars:
  * as the rest of the commit. */
 #define QUICK_LOOP_SZ 2048
 
-/* The CPU uses a state for so many bytes, or after so many uses for fewer: before, building it
- * takes longer than it saves. */
+/* The CPU uses a state for so many bytes at once, or after so many uses for fewer: before, building
+ * it takes longer than it saves. Building the state of a long list takes longer than one pack, so
+ * that a list that is packed once goes without. */
 #define WORTH_BYTES 2048
 #define WORTH_USES 16
+#define WORTH_USES_LIST 1
 
 /* Entries of a list that a dump prints. */
 #define DUMP_MAX_LIST 16
@@ -117,11 +119,15 @@ const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64
 {
     void **slot = MPII_Gpudt_type_slot(dtp);
     void *found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+    const MPII_Dataloop *loop = dtp->typerep.handle;
     struct MPII_Gpudt_type *type;
+    uintptr_t worth = WORTH_USES;
 
     if (likely(is_state(found)))
         return found;
-    if (n < WORTH_BYTES && (uintptr_t) found < WORTH_USES) {
+    if (n >= WORTH_BYTES)
+        worth = loop->dloop_sz <= QUICK_LOOP_SZ ? 0 : WORTH_USES_LIST;
+    if ((uintptr_t) found < worth) {
         /* it is no matter if another thread's use is not counted */
         __atomic_compare_exchange_n(slot, &found, (void *) ((uintptr_t) found + 1), false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
