@@ -268,6 +268,17 @@ static void check_struct(void)
     check_made(type, 700, "struct with a list", 24, 0);
 }
 
+/* Every second word of 8 bytes, of which some CPUs pack several at a time. */
+static void check_words(int n)
+{
+    MPI_Datatype row, type;
+
+    MPI_Type_vector(n, 1, 2, MPI_DOUBLE, &row);
+    MPI_Type_create_hvector(3, 1, 16 * n + 8, row, &type);
+    check_made(row, 1, "words", n, 0);
+    check_made(type, 2, "rows of words", n, 0);
+}
+
 int main(int argc, char *argv[])
 {
     long n = argc > 1 ? atol(argv[1]) : 600;
@@ -281,6 +292,8 @@ int main(int argc, char *argv[])
         check_turned(size, 9);
         check_turned(size, 37);
     }
+    for (int n = 2; n <= 20 && argc <= 2; n++)
+        check_words(n);
     if (argc <= 2)
         check_struct();
     for (long i = 0; i < n; i++)

@@ -10,12 +10,6 @@
 #include "gpudt_cpu_list.h"
 #include "gpudt_cpu_copy.h"
 
-/* Loads and stores of the bytes that a mask selects. Only where that was measured to be faster. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_MASKS 1
-#include <immintrin.h>
-#endif
-
 bool MPII_Gpudt_cpu_vectors = true;
 
 typedef void (*list_fn) (const int64_t * displ, int64_t n, int64_t size, char *user, char *packed);
@@ -82,9 +76,10 @@ GPUDT_CPU_INLINE void runs_move(const int64_t * displ, const int64_t * prefix, i
     }
 }
 
-#ifdef HAVE_MASKS
+#ifdef GPUDT_CPU_X86
 #define MASK_BYTES 64
 
+/* The bytes of a run are those that a mask selects. */
 __attribute__ ((target("avx512bw,bmi2")))
 static void runs_move_masked(const int64_t * displ, const int64_t * prefix, int64_t n,
                              int64_t unit, char *user, char *packed, bool unpack)
@@ -114,12 +109,12 @@ static bool has_masks(void)
     return MPII_Gpudt_cpu_vectors && __builtin_cpu_is("intel") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2");
 }
-#endif /* HAVE_MASKS */
+#endif /* GPUDT_CPU_X86 */
 
 void MPII_Gpudt_cpu_runs(const int64_t * displ, const int64_t * prefix, int64_t n, int64_t unit,
                          char *user, char *packed, bool unpack)
 {
-#ifdef HAVE_MASKS
+#ifdef GPUDT_CPU_X86
     if (has_masks()) {
         runs_move_masked(displ, prefix, n, unit, user, packed, unpack);
         return;

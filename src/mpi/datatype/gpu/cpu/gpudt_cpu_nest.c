@@ -10,6 +10,7 @@
 
 #include "gpudt_cpu_nest.h"
 #include "gpudt_cpu_copy.h"
+#include "gpudt_cpu_list.h"
 
 /* A loop over two levels, level[0] outside. */
 typedef void (*nest_fn) (const struct MPII_Gpudt_cpu_level * level, int64_t size, char *user,
@@ -75,6 +76,39 @@ GPUDT_CPU_INLINE void nest_any(const struct MPII_Gpudt_cpu_level *level, int64_t
     }
 }
 
+#ifdef GPUDT_CPU_X86
+/* Pack every second word of 8 bytes, four at a time. Reads between blocks, not past the last. */
+__attribute__ ((target("avx2")))
+static void pack_8_of_16(const struct MPII_Gpudt_cpu_level *level, int64_t size, char *user,
+                         char *packed)
+{
+    const struct MPII_Gpudt_cpu_level out = level[0], in = level[1];
+
+    (void) size;
+    for (int64_t i = 0; i < out.count; i++) {
+        const char *u = user + i * out.user;
+        char *p = packed + i * out.packed;
+        int64_t left = in.count;
+
+        for (; left > 4; left -= 4) {
+            const __m256d a = _mm256_loadu_pd((const double *) (const void *) u);
+            const __m256d b = _mm256_loadu_pd((const double *) (const void *) (u + 32));
+            const __m256d even = _mm256_permute4x64_pd(_mm256_unpacklo_pd(a, b), 0xd8);
+
+            _mm256_storeu_pd((double *) (void *) p, even);
+            u += 64;
+            p += 32;
+        }
+        row_const((char *) u, p, left, 16, 8, 8, false);
+    }
+}
+
+static bool has_avx2(void)
+{
+    return MPII_Gpudt_cpu_vectors && __builtin_cpu_supports("avx2");
+}
+#endif /* GPUDT_CPU_X86 */
+
 #define NEST_FN(name_, unpack_, body_)                                                  \
     static void name_(const struct MPII_Gpudt_cpu_level *level, int64_t size, char *user,       \
                       char *packed)                                                     \
@@ -97,6 +131,16 @@ static const nest_fn nest_fns[2][GPUDT_CPU_NSIZES] = {
     {GPUDT_CPU_SIZES(NEST_PACK) pack_short, pack_long},
     {GPUDT_CPU_SIZES(NEST_UNPACK) unpack_short, unpack_long}
 };
+
+/* The loop for the two innermost levels. */
+static nest_fn nest_choose(const struct MPII_Gpudt_cpu_level *in, int64_t size, bool unpack)
+{
+#ifdef GPUDT_CPU_X86
+    if (size == 8 && in->user == 16 && in->packed == 8 && !unpack && has_avx2())
+        return pack_8_of_16;
+#endif
+    return nest_fns[unpack][gpudt_cpu_size_class(size)];
+}
 
 /* A square has whole cache lines of both sides, but not so many that lines of one set of a cache
  * evict each other: at strides of a power of two all lines of one side share a set. It has fewer
@@ -169,7 +213,7 @@ static bool is_transposed(const struct MPII_Gpudt_cpu_level *across,
 void MPII_Gpudt_cpu_nest(const struct MPII_Gpudt_cpu_level *level, int nlevels, int64_t size,
                          char *user, char *packed, bool unpack)
 {
-    const nest_fn fn = nest_fns[unpack][gpudt_cpu_size_class(size)];
+    const nest_fn fn = nest_choose(&level[nlevels - 1], size, unpack);
     struct outer outer;
     int across = 0;
     bool is_turned;
