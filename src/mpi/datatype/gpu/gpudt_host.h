@@ -47,6 +47,13 @@ static inline bool MPIR_Gpudt_may_be_gpu(const void *buf, MPI_Aint count, MPI_Da
         MPIR_Gpudt_is_loaded();
 }
 
+/* Whether a buffer is on a GPU, at the cost of one query of the driver. One at absolute addresses
+ * counts as such, since its blocks may be anywhere.
+ *   buf, count, datatype  (IN)   the buffer
+ *   answer                (OUT)  false also for an empty buffer
+ * Returns an error if the address is not valid, as of memory that the program has freed. */
+int MPIR_Gpudt_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer);
+
 /* As MPIR_Typerep_pack and MPIR_Typerep_unpack, for two buffers known to be host memory: makes no
  * query. For messages whose buffer was classified when they started. */
 int MPIR_Typerep_pack_host(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,

@@ -82,6 +82,12 @@ int MPIR_Gpudt_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcoun
     return not_handled(NULL, handled);
 }
 
+int MPIR_Gpudt_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer)
+{
+    *answer = false;
+    return MPI_SUCCESS;
+}
+
 /* No operation exists: the functions below are only called with NULL. */
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
 {

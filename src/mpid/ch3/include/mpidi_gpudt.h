@@ -11,6 +11,7 @@
 
 #include "gpudt.h"
 #include "gpudt_host.h"
+#include "mpidi_gpudt_rma.h"
 
 /* Whether a message can progress without an incoming packet: a GPU operation is in flight, or a
  * message waits for staging memory. The progress engine must not block then. */
@@ -52,8 +53,7 @@ static inline int MPIDI_Gpudt_send_pack(const MPIR_Request * sreq, MPI_Aint firs
     return MPIDI_Gpudt_is_host_send(sreq) ?
         MPIR_Typerep_pack_host(dev->user_buf, dev->user_count, dev->datatype, first, out,
                                max_bytes, actual) :
-        MPIR_Typerep_pack(dev->user_buf, dev->user_count, dev->datatype, first, out, max_bytes,
-                          actual);
+        MPIDI_Gpudt_rma_pack(sreq, first, out, max_bytes, actual);
 }
 
 /* Unpack into the buffer of a receive or of an RMA operation. As above, the address is only queried
@@ -67,7 +67,7 @@ static inline int MPIDI_Gpudt_recv_unpack(const MPIR_Request * rreq, const void 
     return MPIDI_Gpudt_is_host_recv(rreq) ?
         MPIR_Typerep_unpack_host(in, n, dev->user_buf, dev->user_count, dev->datatype, first,
                                  actual) :
-        MPIR_Typerep_unpack(in, n, dev->user_buf, dev->user_count, dev->datatype, first, actual);
+        MPIDI_Gpudt_rma_unpack(rreq, in, n, first, actual);
 }
 
 /* ---- sending (ch3u_gpudt_send.c) ---- */

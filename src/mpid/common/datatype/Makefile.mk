@@ -9,6 +9,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt.h               \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
+    src/mpid/ch3/include/mpidi_gpudt_rma.h           \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
     src/mpid/ch3/include/mpidi_part.h                \
     src/mpid/ch3/include/mpidi_part_impl.h           \
@@ -19,6 +20,7 @@ noinst_HEADERS +=                                    \
     src/mpid/common/datatype/mpidu_gpudt_staging.h
 
 mpi_core_sources +=                                  \
+    src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
@@ -26,6 +28,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
     src/mpid/ch3/src/ch3u_gpudt_peer.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
+    src/mpid/ch3/src/ch3u_gpudt_rma.c                \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \

@@ -83,3 +83,8 @@ int MPII_Gpudt_hostcopy_alloc(struct MPII_Gpudt_hostcopy *copy, MPI_Aint count,
   fn_fail:
     goto fn_exit;
 }
+
+int MPIR_Gpudt_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer)
+{
+    return MPII_Gpudt_hostcopy_ask(buf, count, datatype, answer);
+}
