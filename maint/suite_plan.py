@@ -20,10 +20,10 @@ OWN_LISTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/mp
 BY_STATUS = ("basic",)
 
 # The generated lists run a few programs with many types, counts, seeds or algorithms. Of the lines of
-# each such program, every Nth is run, from the first; 1: all. Five is coprime to the periods of the
-# lists (2 types, 6 or 4 counts, 2 relations of send to receive count; 2 to 4 radices of an
-# algorithm), so every value of each still occurs.
-SHARES = {"testlist.dtp": 5, "testlist.cvar": 5}
+# each such program, every Nth is run, from the first; 1: all. Five and seven are coprime to the
+# periods of the lists (2 types, 6 or 4 counts, 2 relations of send to receive count; 2 to 4 radices
+# of an algorithm), so every value of each still occurs.
+SHARES = {"testlist.dtp": 7, "testlist.cvar": 5}
 
 
 class PlanError(Exception):
