@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += get_elements_mixed gpudt_bounds gpudt_version pack_bottom
+noinst_PROGRAMS += empty_members get_elements_mixed gpudt_bounds gpudt_version pack_bottom

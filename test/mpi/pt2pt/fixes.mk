@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += isendrecv_null isendrecv_replace_type isendrecv_type recv_init_null self_cut startall_bsend
+noinst_PROGRAMS += isendrecv_null isendrecv_replace_type isendrecv_status isendrecv_type recv_init_null self_cut startall_bsend
