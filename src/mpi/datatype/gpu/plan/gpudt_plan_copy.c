@@ -48,10 +48,10 @@ static void copy2d_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan
 /* Between GPUs, relative to kernels. */
 static double copy2d_peer_cost(double bytes, double rows)
 {
-    double more = bytes > MPII_GPUDT_COPY2D_PEER_MAX ? bytes * MPII_GPUDT_COPY2D_PEER_LONG_NS :
-        rows * MPII_GPUDT_COPY2D_PEER_ROW_NS - bytes * MPII_GPUDT_COPY2D_PEER_BYTE_NS;
+    double more = rows * MPII_GPUDT_COPY2D_PEER_ROW_NS - bytes * MPII_GPUDT_COPY2D_PEER_BYTE_NS;
+    double least = bytes > MPII_GPUDT_COPY2D_PEER_MAX ? bytes * MPII_GPUDT_COPY2D_PEER_LONG_NS : 0;
 
-    return MPII_GPUDT_COPY2D_PEER_NS + max_double(more, 0);
+    return MPII_GPUDT_COPY2D_PEER_NS + max_double(more, least);
 }
 
 static double copy2d_cost(const struct MPII_Gpudt_shape *s)
@@ -60,7 +60,8 @@ static double copy2d_cost(const struct MPII_Gpudt_shape *s)
     double start = MPII_GPUDT_COPY2D_NS, row = MPII_GPUDT_COPY2D_ROW_NS;
     double byte = MPII_GPUDT_COPY2D_BYTE_NS;
 
-    if (s->in->user_place == MPII_GPUDT_PLACE__PEER || s->in->packed_place == MPII_GPUDT_PLACE__PEER)
+    if (s->in->switch_ns == 0 && (s->in->user_place == MPII_GPUDT_PLACE__PEER ||
+                                  s->in->packed_place == MPII_GPUDT_PLACE__PEER))
         return copy2d_peer_cost(bytes, rows);
     if (MPII_Gpudt_host_is_used(s)) {
         start = s->in->unpack ? MPII_GPUDT_COPY2D_FROM_HOST_NS : MPII_GPUDT_COPY2D_TO_HOST_NS;

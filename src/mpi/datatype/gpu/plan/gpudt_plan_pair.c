@@ -173,7 +173,8 @@ static void tiles_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_G
     tiles_share(src, dst, from->unit < to->unit ? from->unit : to->unit, plan);
 }
 
-/* Plan the driver's copy, if both sides are rows of the same width. */
+/* Plan the driver's copy, if both sides are rows of the same width. On a GPU that processes share
+ * it needs a context switch as well, and takes longer. */
 static void copy_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
                       struct MPII_Gpudt_plan_pair *plan)
 {
@@ -181,7 +182,8 @@ static void copy_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gp
     const int is_from_peer = src->user_place == MPII_GPUDT_PLACE__PEER;
 
     plan->copy_cost = 0;
-    if (!(src->allowed & dst->allowed & 1u << MPII_GPUDT_STRATEGY__COPY2D) ||
+    if (src->switch_ns > 0 ||
+        !(src->allowed & dst->allowed & 1u << MPII_GPUDT_STRATEGY__COPY2D) ||
         is_from_peer == (dst->user_place == MPII_GPUDT_PLACE__PEER) ||
         !MPII_Gpudt_plan_rows(src, &from) || !MPII_Gpudt_plan_rows(dst, &to) ||
         from.copy.width != to.copy.width)
