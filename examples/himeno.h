@@ -32,6 +32,7 @@ struct options {
     int iterations;             /* timed */
     int check;                  /* iterations to compare with a single-rank run; 0: none */
     int memory;                 /* a MEMORY__ value; any: GPU memory if every rank has a GPU */
+    int overlap;                /* exchange the halo while the interior is computed */
     int corrupt;                /* corrupt one value before the comparison */
     int run;                    /* 0: exit at once with exit_status */
     int exit_status;
@@ -62,6 +63,7 @@ struct grid {
     GPU_POINTER(float) next;
     GPU_POINTER(double) residual;       /* one per iteration */
     GPU_POINTER(double) partial;        /* a GPU's sums, one per thread block */
+    void *streams[2];           /* of a GPU: a STREAM__ value each */
 };
 
 /* A kind of memory and the operations on the grid in it. They return 0, or -1 after printing an
@@ -80,6 +82,12 @@ struct memory {
     /* One iteration: from pressure, whose halo is up to date, to next. residual[iteration] becomes
      * the sum of the squared changes of the owned points. */
     int (*step) (const struct part * part, const struct grid * grid, int iteration);
+
+    /* An iteration in two parts. begin computes the points of next that neighbours need, and starts
+     * to compute the others; end waits for them. Between the two calls the halo of next may be
+     * exchanged. In host memory end computes what begin starts on a GPU. */
+    int (*step_begin) (const struct part * part, const struct grid * grid, int iteration);
+    int (*step_end) (const struct part * part, const struct grid * grid, int iteration);
 
     /* Copies n residuals, or the whole array of the pressure, to the host. */
     int (*residuals) (const struct grid * grid, int n, double *to);

@@ -44,17 +44,45 @@ static int field_fill(const struct part *part, const struct grid *grid, int valu
     return 0;
 }
 
-static int field_step(const struct part *part, const struct grid *grid, int iteration)
+/* Computes the points of a box; returns their part of the residual. */
+static double box_step(const struct part *part, const struct grid *grid, const struct box *box)
 {
     double residual = 0.0;
     int i, j, k;
 
     for (i = 1; i < part->whole[0] - 1; i++)
-        for (j = 1; j <= part->owned[0]; j++)
-            for (k = 1; k <= part->owned[1]; k++)
+        for (j = box->first[0]; j <= box->last[0]; j++)
+            for (k = box->first[1]; k <= box->last[1]; k++)
                 if (point_is_computed(part, j, k))
                     residual += point_step(part, grid, i, j, k);
-    grid->residual[iteration] = residual;
+    return residual;
+}
+
+static int field_step(const struct part *part, const struct grid *grid, int iteration)
+{
+    struct box whole = box_whole(part);
+
+    grid->residual[iteration] = box_step(part, grid, &whole);
+    return 0;
+}
+
+static int field_begin(const struct part *part, const struct grid *grid, int iteration)
+{
+    struct box box[N_BOXES];
+    int n = boxes_split(part, box);
+
+    grid->residual[iteration] = 0.0;
+    while (--n > 0)
+        grid->residual[iteration] += box_step(part, grid, &box[n]);
+    return 0;
+}
+
+static int field_end(const struct part *part, const struct grid *grid, int iteration)
+{
+    struct box box[N_BOXES];
+
+    boxes_split(part, box);
+    grid->residual[iteration] += box_step(part, grid, &box[0]);
     return 0;
 }
 
@@ -87,6 +115,8 @@ const struct memory host_memory = {
     .free = field_free,
     .fill = field_fill,
     .step = field_step,
+    .step_begin = field_begin,
+    .step_end = field_end,
     .residuals = field_residuals,
     .pressure = field_pressure,
     .corrupt = field_corrupt

@@ -17,6 +17,12 @@
 #define THREADS_J 4
 #define THREADS (THREADS_K * THREADS_J)
 #define PIECES_I 16             /* threads that share a column, so that there are enough threads */
+#define PIECES_STRIP 64         /* in a strip, which has few columns */
+
+/* The interior is computed beside the exchange of the halo: its stream has a lower priority than
+ * those of the strips and of MPI, so that their kernels start as soon as a multiprocessor has
+ * room. */
+enum { STREAM__STRIPS, STREAM__INTERIOR };
 
 extern "C" __global__ void himeno_fill(struct part part, struct grid grid, int values)
 {
@@ -41,21 +47,24 @@ __device__ static inline double block_sum(double value, int thread, double *sum)
     return sum[0];
 }
 
-/* One iteration; each block writes its part of the residual to partial. */
-extern "C" __global__ void himeno_step(struct part part, struct grid grid)
+/* One iteration of a box's points; each block writes its part of the residual to partial, from the
+ * element first on. */
+extern "C" __global__ void himeno_step(struct part part, struct grid grid, struct box box,
+                                       int first)
 {
     __shared__ double sum[THREADS];
-    int k = 1 + (int) (blockIdx.x * blockDim.x + threadIdx.x);
-    int j = 1 + (int) (blockIdx.y * blockDim.y + threadIdx.y);
+    int k = box.first[1] + (int) (blockIdx.x * blockDim.x + threadIdx.x);
+    int j = box.first[0] + (int) (blockIdx.y * blockDim.y + threadIdx.y);
     int thread = (int) (threadIdx.y * blockDim.x + threadIdx.x);
     double residual = 0.0;
 
-    if (j <= part.owned[0] && k <= part.owned[1] && point_is_computed(&part, j, k))
+    if (j <= box.last[0] && k <= box.last[1] && point_is_computed(&part, j, k))
         for (int i = 1 + (int) blockIdx.z; i < part.whole[0] - 1; i += (int) gridDim.z)
             residual += point_step(&part, &grid, i, j, k);
     residual = block_sum(residual, thread, sum);
     if (thread == 0)
-        grid.partial[(blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x] = residual;
+        grid.partial[first + (int) ((blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x +
+                                    blockIdx.x)] = residual;
 }
 
 /* Adds up the partial sums of n blocks; runs as one block. */
@@ -71,24 +80,56 @@ extern "C" __global__ void himeno_residual(struct grid grid, int n, int iteratio
         grid.residual[iteration] = residual;
 }
 
-/* Blocks for the points in j and in k. */
-static dim3 blocks_for(const struct part *part, int halo)
+/* Blocks for so many points in j and in k. */
+static dim3 blocks_for(int in_j, int in_k, unsigned pieces)
 {
-    int in_j = part->owned[0] + halo, in_k = part->owned[1] + halo;
-
     return dim3((unsigned) ((in_k + THREADS_K - 1) / THREADS_K),
-                (unsigned) ((in_j + THREADS_J - 1) / THREADS_J), PIECES_I);
+                (unsigned) ((in_j + THREADS_J - 1) / THREADS_J), pieces);
 }
 
-static size_t blocks_count(const dim3 &blocks)
+static dim3 box_blocks(const struct box *box)
 {
-    return (size_t) blocks.x * blocks.y * blocks.z;
+    int in_j = box->last[0] - box->first[0] + 1, in_k = box->last[1] - box->first[1] + 1;
+
+    return blocks_for(in_j, in_k, in_j == 1 || in_k == 1 ? PIECES_STRIP : PIECES_I);
+}
+
+/* Blocks of a box, each of which writes a sum. */
+static int box_count(const struct box *box)
+{
+    dim3 blocks = box_blocks(box);
+
+    return box_is_empty(box) ? 0 : (int) (blocks.x * blocks.y * blocks.z);
+}
+
+static int boxes_count(const struct part *part)
+{
+    struct box box[N_BOXES];
+    int n = boxes_split(part, box), count = 0;
+
+    while (n > 0)
+        count += box_count(&box[--n]);
+    return count;
+}
+
+static int streams_create(struct grid *grid)
+{
+    int least, greatest;
+
+    CUDA_TRY(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority((cudaStream_t *) &grid->streams[STREAM__STRIPS],
+                                          cudaStreamNonBlocking, greatest));
+    CUDA_TRY(cudaStreamCreateWithPriority((cudaStream_t *) &grid->streams[STREAM__INTERIOR],
+                                          cudaStreamNonBlocking, least));
+    return 0;
 }
 
 static int gpu_alloc(const struct part *part, int iterations, struct grid *grid)
 {
     size_t arrays = part->n_points * N_ARRAYS * sizeof(float);
-    size_t sums = (blocks_count(blocks_for(part, 0)) + (size_t) iterations) * sizeof(double);
+    struct box whole = box_whole(part);
+    int blocks = box_count(&whole), split = boxes_count(part);
+    size_t sums = (size_t) (iterations + (blocks > split ? blocks : split)) * sizeof(double);
     size_t sums_at = (arrays + 255) / 256 * 256;
     char *base;
     cudaError_t error = cudaMalloc((void **) &base, sums_at + sums);
@@ -102,11 +143,13 @@ static int gpu_alloc(const struct part *part, int iterations, struct grid *grid)
     grid_place(part, (float *) base, grid);
     grid->residual = (double *) (base + sums_at);
     grid->partial = (double *) (base + sums_at) + iterations;
-    return 0;
+    return streams_create(grid);
 }
 
 static void gpu_free(struct grid *grid)
 {
+    cudaStreamDestroy((cudaStream_t) grid->streams[STREAM__STRIPS]);
+    cudaStreamDestroy((cudaStream_t) grid->streams[STREAM__INTERIOR]);
     cudaFree((float *) grid->a[0]);
 }
 
@@ -116,27 +159,78 @@ static int gpu_fill(const struct part *part, const struct grid *grid, int values
     struct grid grid_arg = *grid;
     void *args[] = { &part_arg, &grid_arg, &values };
 
-    CUDA_TRY(cudaLaunchKernel((const void *) himeno_fill, blocks_for(part, 2),
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_fill,
+                              blocks_for(part->owned[0] + 2, part->owned[1] + 2, PIECES_I),
                               dim3(THREADS_K, THREADS_J), args, 0, NULL));
     CUDA_TRY(cudaDeviceSynchronize());
     return 0;
 }
 
-static int gpu_step(const struct part *part, const struct grid *grid, int iteration)
+/* Starts to compute the points of a box; its sums begin at *first (IN/OUT). */
+static int box_start(const struct part *part, const struct grid *grid, const struct box *box,
+                     int *first, cudaStream_t stream)
 {
     struct part part_arg = *part;
     struct grid grid_arg = *grid;
-    dim3 blocks = blocks_for(part, 0);
-    int n = (int) blocks_count(blocks);
-    void *step_args[] = { &part_arg, &grid_arg };
-    void *residual_args[] = { &grid_arg, &n, &iteration };
+    struct box box_arg = *box;
+    void *args[] = { &part_arg, &grid_arg, &box_arg, first };
 
-    CUDA_TRY(cudaLaunchKernel((const void *) himeno_step, blocks, dim3(THREADS_K, THREADS_J),
-                              step_args, 0, NULL));
-    CUDA_TRY(cudaLaunchKernel((const void *) himeno_residual, dim3(1), dim3(THREADS),
-                              residual_args, 0, NULL));
+    if (box_is_empty(box))
+        return 0;
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_step, box_blocks(box),
+                              dim3(THREADS_K, THREADS_J), args, 0, stream));
+    *first += box_count(box);
+    return 0;
+}
+
+/* Starts to add up n sums. */
+static int residual_start(const struct grid *grid, int n, int iteration, cudaStream_t stream)
+{
+    struct grid grid_arg = *grid;
+    void *args[] = { &grid_arg, &n, &iteration };
+
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_residual, dim3(1), dim3(THREADS), args, 0,
+                              stream));
+    return 0;
+}
+
+static int gpu_step(const struct part *part, const struct grid *grid, int iteration)
+{
+    struct box whole = box_whole(part);
+    int n = 0;
+
+    if (box_start(part, grid, &whole, &n, NULL) || residual_start(grid, n, iteration, NULL))
+        return -1;
     /* MPI does not wait for kernels: these must finish before MPI reads their output */
     CUDA_TRY(cudaDeviceSynchronize());
+    return 0;
+}
+
+static int gpu_begin(const struct part *part, const struct grid *grid, int iteration)
+{
+    cudaStream_t strips = (cudaStream_t) grid->streams[STREAM__STRIPS];
+    cudaStream_t interior = (cudaStream_t) grid->streams[STREAM__INTERIOR];
+    struct box box[N_BOXES];
+    int n_boxes = boxes_split(part, box), n = 0, b;
+
+    (void) iteration;
+    for (b = 1; b < n_boxes; b++)
+        if (box_start(part, grid, &box[b], &n, strips))
+            return -1;
+    if (box_start(part, grid, &box[0], &n, interior))
+        return -1;
+    /* MPI reads the strips next, and does not touch what the interior's kernel accesses */
+    CUDA_TRY(cudaStreamSynchronize(strips));
+    return 0;
+}
+
+static int gpu_end(const struct part *part, const struct grid *grid, int iteration)
+{
+    cudaStream_t interior = (cudaStream_t) grid->streams[STREAM__INTERIOR];
+
+    if (residual_start(grid, boxes_count(part), iteration, interior))
+        return -1;
+    CUDA_TRY(cudaStreamSynchronize(interior));
     return 0;
 }
 
@@ -166,5 +260,6 @@ static int gpu_corrupt(const struct part *part, const struct grid *grid)
 }
 
 const struct memory gpu_memory = {
-    "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_step, gpu_residuals, gpu_pressure, gpu_corrupt
+    "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_step, gpu_begin, gpu_end,
+    gpu_residuals, gpu_pressure, gpu_corrupt
 };

@@ -20,6 +20,7 @@ static const char usage_text[] =
     "  --grid J,K          ranks in j and in k (default: chosen by MPI)\n"
     "  --iterations N      timed iterations (default 100)\n"
     "  --check N           iterations compared with a single-rank run first (default 4; 0: none)\n"
+    "  --overlap           exchange the halo while the GPU computes points that do not need it\n"
     "  --memory host|gpu   where the arrays are (default: on GPUs if every rank has one)\n"
     "  --corrupt           damage one value before it is compared, which must be seen\n"
     "  --help              this text\n"
@@ -97,6 +98,10 @@ void options_parse(int argc, char *argv[], struct options *opt)
         }
         if (strcmp(argv[i], "--corrupt") == 0) {
             opt->corrupt = 1;
+            continue;
+        }
+        if (strcmp(argv[i], "--overlap") == 0) {
+            opt->overlap = 1;
             continue;
         }
         taken = option_take(argv[i], i + 1 < argc ? argv[i + 1] : "", opt);

@@ -89,6 +89,48 @@ FOR_BOTH float point_change(const struct part *part, const struct grid *grid, si
     return (sum * grid->a[3][at] - grid->pressure[at]) * grid->bound[at];
 }
 
+/* The points of a part from first to last, both included, in j and in k. */
+struct box {
+    int first[N_CUT], last[N_CUT];
+};
+
+/* Interior, and a strip beside each of four neighbours. */
+#define N_BOXES 5
+
+FOR_BOTH int box_is_empty(const struct box *box)
+{
+    return box->first[0] > box->last[0] || box->first[1] > box->last[1];
+}
+
+/* All owned points. */
+FOR_BOTH struct box box_whole(const struct part *part)
+{
+    struct box box = { {1, 1}, {part->owned[0], part->owned[1]} };
+
+    return box;
+}
+
+/* Divides the owned points into the interior, box[0], which may be empty, and the strips that
+ * neighbours need. Returns the number of boxes. */
+FOR_BOTH int boxes_split(const struct part *part, struct box box[N_BOXES])
+{
+    struct box rest = box_whole(part);
+    int n = 1, d;
+
+    for (d = 0; d < N_CUT; d++) {
+        if (part->first[d] > 0 && !box_is_empty(&rest)) {
+            box[n] = rest;
+            box[n++].last[d] = rest.first[d]++;
+        }
+        if (part->first[d] + part->owned[d] < part->whole[d + 1] && !box_is_empty(&rest)) {
+            box[n] = rest;
+            box[n++].first[d] = rest.last[d]--;
+        }
+    }
+    box[0] = rest;
+    return n;
+}
+
 /* Whether a local point is computed: the outermost points of the domain keep their values. */
 FOR_BOTH int point_is_computed(const struct part *part, int j, int k)
 {
