@@ -6,10 +6,12 @@
 /* Tests messages with GPU buffers between processes that were not started together. One process,
  * which spawns others, one after another.
  *
- * Usage: spawned [direct|dies]
- *   direct  with MPIR_CVAR_GPUDT_DIRECT=always: messages are copied from the memory of the other
- *           process, and nothing of it is mapped after it is disconnected
- *   dies    likewise, and the first one dies; to be run as peer_dies is */
+ * Usage: spawned [direct|dies|connected]
+ *   direct     with MPIR_CVAR_GPUDT_DIRECT=always: messages are copied from the memory of the other
+ *              process, and nothing of it is mapped after it is disconnected
+ *   dies       likewise, and the first one dies; to be run as peer_dies is
+ *   connected  with MPIR_CVAR_GPUDT_DIRECT=always: two spawned processes connect to each other and
+ *              disconnect, several times. Memory that stays allocated is mapped again each time */
 
 #include "report.h"
 #include "side.h"
@@ -20,7 +22,10 @@
 #include <unistd.h>
 
 #define NROUNDS 3
+#define NKEPT 100000           /* ints */
 #define POOL "memfd:mpich-gpudt"
+
+static enum mem_kind device_kind = MEM__DEVICE; /* memory of the process's own GPU */
 
 static void exchange(MPI_Comm inter, int is_parent, int n, enum mem_kind kind, MPI_Datatype type)
 {
@@ -28,7 +33,7 @@ static void exchange(MPI_Comm inter, int is_parent, int n, enum mem_kind kind, M
     unsigned mine = is_parent ? 1 : 2, theirs = is_parent ? 2 : 1;
 
     side_make(&out, kind, type, n, 0);
-    side_make(&in, MEM__DEVICE, type, n, 0);
+    side_make(&in, device_kind, type, n, 0);
     side_fill(&out, mine);
     side_clear(&in, theirs);
     CHECK_MPI(MPI_Sendrecv(out.buf, n, type, 0, 1, in.buf, n, type, 0, 1, inter,
@@ -45,7 +50,7 @@ static void exchanges(MPI_Comm inter, int is_parent)
     MPI_Type_vector(2, 1, 2, MPI_INT, &pairs);
     MPI_Type_commit(&pairs);
     for (int n = 1; n < 1000000; n *= 30) {
-        exchange(inter, is_parent, n, MEM__DEVICE, MPI_INT);
+        exchange(inter, is_parent, n, device_kind, MPI_INT);
         exchange(inter, is_parent, n, MEM__SHAREABLE, pairs);
     }
     MPI_Type_free(&pairs);
@@ -68,6 +73,14 @@ static int pools(void)
     if (maps)
         fclose(maps);
     return n;
+}
+
+/* Of the process that this one is not connected to any more. */
+static void check_unmapped(void)
+{
+    CHECK(report_variable("gpudt_ipc_mapped") == 0);
+    CHECK(report_variable("gpudt_ipc_bytes") == 0);
+    CHECK(pools() == 1);
 }
 
 /* Messages with a child, which then dies. */
@@ -108,10 +121,90 @@ static void parent(const char *program, int is_direct, int dies)
             continue;
         }
         CHECK_MPI(MPI_Comm_disconnect(&inter));
-        CHECK(report_variable("gpudt_ipc_mapped") == 0);
-        CHECK(report_variable("gpudt_ipc_bytes") == 0);
-        CHECK(pools() == 1);
+        check_unmapped();
     }
+}
+
+/* Exchange buffers that stay allocated. */
+static void exchange_kept(MPI_Comm inter, struct side *out, struct side *in, int accepts, int round)
+{
+    unsigned mine = 2 * round + accepts, theirs = 2 * round + !accepts;
+
+    side_fill(out, mine);
+    side_clear(in, theirs);
+    CHECK_MPI(MPI_Sendrecv(out->buf, NKEPT, MPI_INT, 0, 1, in->buf, NKEPT, MPI_INT, 0, 1, inter,
+                           MPI_STATUS_IGNORE));
+    side_check(in, "a kept buffer", theirs, in->size);
+}
+
+/* One of two processes that connect to each other. */
+static void connected(MPI_Comm inter, int accepts)
+{
+    char port[MPI_MAX_PORT_NAME];
+    struct side out, in;
+
+    if (!accepts && mem_exists(MEM__OTHER_DEVICE))
+        device_kind = MEM__OTHER_DEVICE;
+    gpu_set_current(device_kind == MEM__OTHER_DEVICE);
+    side_make(&out, device_kind, MPI_INT, NKEPT, 0);
+    side_make(&in, device_kind, MPI_INT, NKEPT, 0);
+    if (accepts) {
+        CHECK_MPI(MPI_Open_port(MPI_INFO_NULL, port));
+        CHECK_MPI(MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, inter));
+    } else {
+        CHECK_MPI(MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE));
+    }
+    for (int i = 0; i < NROUNDS; i++) {
+        unsigned long long pulls = report_variable("gpudt_direct_pulls");
+        unsigned long long opens = report_variable("gpudt_ipc_opens");
+        MPI_Comm peer;
+
+        if (accepts)
+            CHECK_MPI(MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer));
+        else
+            CHECK_MPI(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer));
+        exchange_kept(peer, &out, &in, accepts, i);
+        CHECK(report_variable("gpudt_direct_pulls") == pulls + 1);
+        CHECK(report_variable("gpudt_ipc_opens") == opens + 1);
+        CHECK(report_variable("gpudt_ipc_bytes") > 0);
+        exchanges(peer, accepts);
+        CHECK(report_variable("gpudt_direct_pulls") > pulls + 3);
+        CHECK(pools() == 2);
+        CHECK_MPI(MPI_Comm_disconnect(&peer));
+        check_unmapped();
+    }
+    if (accepts)
+        CHECK_MPI(MPI_Close_port(port));
+    side_free(&out);
+    side_free(&in);
+}
+
+static void parent_of_connected(const char *program)
+{
+    char *accepts[] = { "accepts", NULL }, *connects[] = { "connects", NULL };
+    char port[MPI_MAX_PORT_NAME];
+    MPI_Comm inter[2];
+
+    CHECK_MPI(MPI_Comm_spawn(program, accepts, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter[0],
+                             MPI_ERRCODES_IGNORE));
+    CHECK_MPI(MPI_Comm_spawn(program, connects, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter[1],
+                             MPI_ERRCODES_IGNORE));
+    CHECK_MPI(MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, inter[0], MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_Send(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, inter[1]));
+    for (int i = 0; i < 2; i++) {
+        int failures = 0;
+        CHECK_MPI(MPI_Recv(&failures, 1, MPI_INT, 0, 2, inter[i], MPI_STATUS_IGNORE));
+        CHECK(failures == 0);
+        CHECK_MPI(MPI_Comm_disconnect(&inter[i]));
+    }
+}
+
+/* A process that parent_of_connected has spawned. */
+static void child_connected(MPI_Comm inter, int accepts)
+{
+    connected(inter, accepts);
+    CHECK_MPI(MPI_Send(&report_failures, 1, MPI_INT, 0, 2, inter));
+    MPI_Comm_disconnect(&inter);
 }
 
 static void child(MPI_Comm inter)
@@ -142,8 +235,12 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
-    if (is_parent)
+    if (is_parent && what[0] == 'c')
+        parent_of_connected(argv[0]);
+    else if (is_parent)
         parent(argv[0], is_direct, dies);
+    else if (what[0])
+        child_connected(inter, what[0] == 'a');
     else
         child(inter);
     if (is_parent && dies)

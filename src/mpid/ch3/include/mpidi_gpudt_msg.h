@@ -198,6 +198,15 @@ bool MPIDI_Gpudt_segment_fill(struct MPIDI_Gpudt_segment *segment, size_t sz, bo
  * Returns false when out of memory. */
 bool MPIDI_Gpudt_segment_fill_now(struct MPIDI_Gpudt_segment *segment, size_t sz);
 
+/* Get a chunk from the pool that is kept while messages come and go. Kept ones take a quarter of the
+ * pool at most, and of the small chunks, which offers need; messages share the rest.
+ *   sz  (IN)  bytes needed, at most MPIDU_gpudt_chunk_max()
+ * Returns NULL if there is none, or if receives hold so much that too little would be left. */
+MPIDU_gpudt_chunk_t *MPIDI_Gpudt_kept_get(size_t sz);
+
+/* Return it. */
+void MPIDI_Gpudt_kept_put(MPIDU_gpudt_chunk_t * chunk);
+
 /* Get the places of the stage for a staged send, as many as it has segments in flight at most: a
  * message that had some of them could wait for another one that has the rest. Messages get them in
  * the order in which they asked. Returns false if there are too few now: the message is advanced

@@ -22,10 +22,8 @@
 
 #include "mpidi_gpudt_msg.h"
 
-/* Bytes of the largest description of a datatype that is part of an offer, and of all that are
- * published, for which a part of the pool is enough. */
+/* Bytes of the largest description of a datatype that is part of an offer. */
 #define INLINE_MAX (MPIDU_GPUDT_OFFER_SZ - MPIR_GPUDT_OFFER_HEAD)
-#define PUBLISHED_MAX (MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0) * MPIDU_gpudt_chunk_max() / 4)
 
 /* The description of a datatype, in a chunk. Receivers read it while a message of that type is in
  * flight, and keep what they have read. */
@@ -36,7 +34,6 @@ struct published {
     int grain;
 };
 static struct published *published = NULL;
-static size_t published_sz = 0;
 static bool has_finalizer = false;
 
 static int nlong = 0;           /* long sends that were offered */
@@ -48,9 +45,8 @@ static void published_free(void *what)
     struct published *p = what;
 
     DL_DELETE(published, p);
-    published_sz -= p->chunk->sz;
     *p->slot = NULL;
-    MPIDU_gpudt_chunk_put(p->chunk);
+    MPIDI_Gpudt_kept_put(p->chunk);
     MPL_free(p);
 }
 
@@ -72,16 +68,15 @@ static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
 
     if (p)
         return p->grain;
-    if (sz > MPIDU_gpudt_chunk_max() || published_sz + sz > PUBLISHED_MAX)
+    if (sz > MPIDU_gpudt_chunk_max())
         return -1;
     p = MPL_calloc(1, sizeof(*p), MPL_MEM_BUFFER);
     if (p == NULL)
         return -1;
-    MPIDU_gpudt_chunk_get(sz, NULL, false, &p->chunk);
-    if (p->chunk == NULL || published_sz + p->chunk->sz > PUBLISHED_MAX ||
-        !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
+    p->chunk = MPIDI_Gpudt_kept_get(sz);
+    if (p->chunk == NULL || !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
         if (p->chunk)
-            MPIDU_gpudt_chunk_put(p->chunk);
+            MPIDI_Gpudt_kept_put(p->chunk);
         MPL_free(p);
         return -1;
     }
@@ -92,7 +87,6 @@ static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
     p->slot = slot;
     *slot = p;
     DL_APPEND(published, p);
-    published_sz += p->chunk->sz;
     return p->grain;
 }
 
@@ -215,6 +209,9 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     enum MPIR_Gpudt_way_e way;
 
     if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
+        return false;
+    /* The memory of a process that has died may be gone, though it is still mapped */
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
         return false;
     offer = MPIDU_gpudt_offer_find(name);
     if (offer == NULL)

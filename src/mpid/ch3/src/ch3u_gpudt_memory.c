@@ -27,16 +27,24 @@ struct share {
 static struct share shares[MPIDI_GPUDT_NSHARES];
 static int first_share = 0;     /* share that is served first */
 
-static int nheld;               /* chunks of the pool in use */
+static int nheld;               /* chunks of the pool in use by messages */
+static size_t kept = 0;         /* bytes of chunks that are kept while messages come and go */
+static size_t kept_small = 0;   /* of them, in small chunks */
 static int nwaiting;            /* messages in all queues */
 static struct MPIDI_Gpudt_msg *served;  /* message that is being served */
 
-/* Bytes of the pool that a share may hold. Receives leave a quarter to sends: the data for a
- * receive's credits may depend on the peer's own receives, and so on this process's sends having
- * memory to pack into. Short sends need no credit, but must leave memory to long messages. */
+static size_t pool_sz(void)
+{
+    return MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0) * MPIDU_gpudt_chunk_max();
+}
+
+/* Bytes of the pool that a share may hold, besides what is kept. Receives leave a quarter to sends:
+ * the data for a receive's credits may depend on the peer's own receives, and so on this process's
+ * sends having memory to pack into. Short sends need no credit, but must leave memory to long
+ * messages. */
 static size_t share_max(enum MPIDI_Gpudt_share_e share)
 {
-    size_t all = MPL_MAX(MPIR_CVAR_GPUDT_MSG_CHUNKS, 0) * MPIDU_gpudt_chunk_max();
+    size_t all = pool_sz() - MPL_MIN(kept, pool_sz());
 
     switch (share) {
         case MPIDI_GPUDT_SHARE__SHORT:
@@ -46,6 +54,33 @@ static size_t share_max(enum MPIDI_Gpudt_share_e share)
         default:
             return SIZE_MAX;
     }
+}
+
+MPIDU_gpudt_chunk_t *MPIDI_Gpudt_kept_get(size_t sz)
+{
+    MPIDU_gpudt_chunk_t *chunk;
+
+    if (kept + sz > pool_sz() / 4)
+        return NULL;
+    MPIDU_gpudt_chunk_get(sz, NULL, false, &chunk);
+    if (chunk == NULL)
+        return NULL;
+    kept += chunk->sz;
+    if (MPIDU_gpudt_chunk_is_small(chunk))
+        kept_small += chunk->sz;
+    if (kept <= pool_sz() / 4 && kept_small <= MPIDU_gpudt_small_sz() / 4 &&
+        shares[MPIDI_GPUDT_SHARE__RECV].held <= share_max(MPIDI_GPUDT_SHARE__RECV))
+        return chunk;
+    MPIDI_Gpudt_kept_put(chunk);
+    return NULL;
+}
+
+void MPIDI_Gpudt_kept_put(MPIDU_gpudt_chunk_t * chunk)
+{
+    kept -= chunk->sz;
+    if (MPIDU_gpudt_chunk_is_small(chunk))
+        kept_small -= chunk->sz;
+    MPIDU_gpudt_chunk_put(chunk);
 }
 
 /* Get a chunk from the pool if the share is below its limit. A share may always have one chunk. */

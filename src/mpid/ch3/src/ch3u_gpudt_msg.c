@@ -264,11 +264,30 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     goto fn_exit;
 }
 
+/* The channel has read the rest of data that nobody wants. */
+static int rest_read(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * req, int *complete)
+{
+    MPIR_Request_free(req);
+    *complete = TRUE;
+    return MPI_SUCCESS;
+}
+
+/* The channel is reading data into a chunk, and its sender has died. What it has sent may still be
+ * read, or not: the request stays until then. */
+static void rest_drop(MPIR_Request * req)
+{
+    MPIR_Request_add_ref(req);
+    req->dev.drop_data = TRUE;
+    req->dev.OnDataAvail = rest_read;
+}
+
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
 {
     MPIR_Request *req = msg->req;
 
-    for (int i = 0; i < msg->nsegments; i++)
+    for (int i = 0; i < msg->nsegments; i++) {
+        if (msg->segment[i].state == MPIDI_GPUDT_SEGMENT__ARRIVING)
+            rest_drop(req);
         MPIDI_Gpudt_segment_clear(&msg->segment[i]);
     if (msg->mpi_errno)
         req->status.MPI_ERROR = msg->mpi_errno;

@@ -254,6 +254,13 @@ bool MPIDU_gpudt_chunk_is_small(const MPIDU_gpudt_chunk_t * chunk)
     return chunk->kind == CHUNK__SMALL;
 }
 
+size_t MPIDU_gpudt_small_sz(void)
+{
+    const struct kind *kind = &pool.kind[CHUNK__SMALL];
+
+    return kind->npieces * kind->per_piece * kind->sz;
+}
+
 bool MPIDU_gpudt_chunk_export(const MPIDU_gpudt_chunk_t * chunk, MPIDU_gpudt_pool_name_t * name,
                               int *grain)
 {

@@ -50,6 +50,9 @@ size_t MPIDU_gpudt_chunk_max(void);
  * pool. */
 bool MPIDU_gpudt_chunk_is_small(const MPIDU_gpudt_chunk_t * chunk);
 
+/* Bytes of all of these. */
+size_t MPIDU_gpudt_small_sz(void);
+
 /* The name by which another process finds a chunk.
  *   name  (OUT)  of the pool
  *   grain  (OUT)  position of the chunk in the pool, in MPIDU_GPUDT_POOL_GRAIN

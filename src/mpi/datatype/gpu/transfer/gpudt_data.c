@@ -31,11 +31,13 @@ void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
     }
     b->is_absolute = b->addr == MPI_BOTTOM && !b->is_contig;
 
-    /* The last datatype may be below the first. An overflow here means that no such buffer
-     * exists. */
+    /* The last datatype may be below the first. An overflow here means that no such buffer exists,
+     * and NULL may be the address of an empty one. */
     reach = (MPI_Aint) ((uint64_t) reach * (uint64_t) (b->count - 1));
-    b->low = (char *) b->addr + true_lb + MPL_MIN(reach, 0);
-    b->high = (char *) b->addr + true_ub + MPL_MAX(reach, 0);
+    b->low = (char *) ((uintptr_t) b->addr + (uintptr_t) true_lb +
+                       (uintptr_t) MPL_MIN(reach, 0));
+    b->high = (char *) ((uintptr_t) b->addr + (uintptr_t) true_ub +
+                        (uintptr_t) MPL_MAX(reach, 0));
 }
 
 bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)

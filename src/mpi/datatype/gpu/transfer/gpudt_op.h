@@ -69,6 +69,7 @@ struct MPIR_Gpudt_op {
     bool is_flying;             /* counted in nflying */
     bool is_copy;               /* one copy whose end an event tells */
     int copy;                   /* its number, of copies_started */
+    MPL_time_t looked;          /* when its event was last looked at for that time */
     struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];
 };
 

@@ -11,8 +11,9 @@
 
 #define FLAG_LOOKS 1000         /* checks of a flag by calls that do not block, before the driver is
                                  * asked */
-#define FIRST_LOOKS 8           /* the same for a copy beside other work, if it is the next to end, */
-#define COPY_LOOKS 64           /* and if it is not */
+#define FIRST_LOOKS 8           /* the same for a copy beside other work, if it is the next to end */
+#define FIRST_SECONDS 20e-6     /* and was looked at in this time, */
+#define COPY_LOOKS 64           /* and if it is not the next to end */
 
 /* Advance an operation; an error if its context cannot be entered any more. The operation is freed
  * when it is complete or failed. */
@@ -87,12 +88,24 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
 static bool copy_is_early(MPIR_Gpudt_op * op)
 {
     const MPII_Gpudt_engine_t *engine = op->engine;
+    MPL_time_t now;
+    double seconds;
     int ended;
 
     if (!op->is_copy || MPL_atomic_relaxed_load_int(&engine->nflying[op->lane]) <= 1)
         return false;
     ended = MPL_atomic_relaxed_load_int(&engine->copies_ended[op->lane]);
-    return ++op->nlooks % (MPII_Gpudt_copies_from(ended, op->copy) > 1 ? COPY_LOOKS : FIRST_LOOKS);
+    if (MPII_Gpudt_copies_from(ended, op->copy) > 1)
+        return ++op->nlooks % COPY_LOOKS;
+    if (++op->nlooks % FIRST_LOOKS == 0)
+        return false;
+    /* A program that computes between its tests has nothing to wait for */
+    MPL_wtime(&now);
+    MPL_wtime_diff(&op->looked, &now, &seconds);
+    if (seconds < FIRST_SECONDS)
+        return true;
+    op->looked = now;
+    return false;
 }
 
 int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)

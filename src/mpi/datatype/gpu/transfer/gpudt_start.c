@@ -77,6 +77,8 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     MPII_GPUDT_COUNT(bytes, work->n);
     if (op && !done) {
         work->is_flying = true;
+        if (work->is_copy)
+            MPL_wtime(&work->looked);
         MPL_atomic_fetch_add_int(&work->engine->nflying[work->lane], 1);
         *op = work;
         work = NULL;
