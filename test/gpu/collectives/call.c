@@ -143,6 +143,7 @@ static int compare(const struct call *c, struct twin *send, struct twin *recv)
 int call_check(const struct call *c, fill_fn fn, unsigned seed)
 {
     struct twin send, recv;
+    struct call calls[2] = { *c, *c };
     MPI_Request request[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
     int ok = 1;
 
@@ -151,8 +152,10 @@ int call_check(const struct call *c, fill_fn fn, unsigned seed)
     if (has_buffer(&c->recv))
         twin_make(&recv, c->recv.kind, c->recv.lo, c->recv.hi, c->recv.shift);
     fill(c, &send, &recv, fn, seed);
+    if (c->has_twin_comm)
+        calls[0].comm = c->twin_comm;
     for (int i = 0; i < 2; i++) {
-        CHECK_MPI(call_start(c, argument(&c->send, &send, i), argument(&c->recv, &recv, i),
+        CHECK_MPI(call_start(&calls[i], argument(&c->send, &send, i), argument(&c->recv, &recv, i),
                              &request[i]));
         if (c->mode == MODE__PERSISTENT)
             CHECK_MPI(MPI_Start(&request[i]));

@@ -3,12 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Reductions that fail with the release's own handling of device memory, each by itself. */
+/* Reductions that fail with the release's own handling of device memory, each by itself; and where
+ * temporary buffers are. */
 
 #include "collectives.h"
 #include "report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define N 5
 
@@ -102,6 +105,65 @@ static void absolute_run(void)
     mem_free(&mem);
 }
 
+/* Blocking reductions of doubles in GPU memory: their temporary buffers are on the GPU too, and no
+ * step is done by the CPU. */
+static void temporaries_run(int n)
+{
+    unsigned long long temps = report_variable("gpudt_temps");
+    unsigned long long by_cpu = report_variable("gpudt_reductions_cpu");
+    const char *limit = getenv("MPIR_CVAR_GPUDT_TEMP_MIB");
+    double *host = malloc((size_t) (n * nprocs) * sizeof(double));
+    struct mem from, to;
+    size_t bytes = (size_t) n * sizeof(double);
+
+    mem_alloc(&from, MEM__DEVICE, (int) bytes * nprocs);
+    mem_alloc(&to, MEM__DEVICE, (int) bytes);
+    for (int i = 0; i < n * nprocs; i++)
+        host[i] = rank + i % n;
+    mem_write(&from, 0, host, bytes * (size_t) nprocs);
+    for (int what = 0; what < 5; what++) {
+        double sum = 0;
+        int nsummed = what == 3 ? rank + 1 : what == 4 ? rank : nprocs;
+        int has_result = nsummed > 0 && (what != 1 || rank == 0);
+
+        switch (what) {
+            case 0:
+                CHECK_MPI(MPI_Allreduce(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM,
+                                        MPI_COMM_WORLD));
+                break;
+            case 1:
+                CHECK_MPI(MPI_Reduce(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, 0,
+                                     MPI_COMM_WORLD));
+                break;
+            case 2:
+                CHECK_MPI(MPI_Reduce_scatter_block(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM,
+                                                   MPI_COMM_WORLD));
+                break;
+            case 3:
+                CHECK_MPI(MPI_Scan(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+                break;
+            default:
+                CHECK_MPI(MPI_Exscan(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        }
+        for (int i = 0; i < nsummed; i++)
+            sum += i;
+        mem_read(&to, 0, host, bytes);
+        for (int i = 0; i < n && has_result; i++) {
+            if (host[i] != sum + (double) nsummed * i) {
+                report_fail("reduction %d of %d doubles: element %d is %g", what, n, i, host[i]);
+                break;
+            }
+        }
+    }
+    temps = report_variable("gpudt_temps") - temps;
+    by_cpu = report_variable("gpudt_reductions_cpu") - by_cpu;
+    if (limit && strcmp(limit, "0") == 0 ? temps > 0 : (nprocs > 1 && temps < 5) || by_cpu > 0)
+        report_fail("%llu temporary buffers on the GPU, %llu reductions by the CPU", temps, by_cpu);
+    mem_free(&from);
+    mem_free(&to);
+    free(host);
+}
+
 void cases_run(void)
 {
     static const struct {
@@ -125,5 +187,8 @@ void cases_run(void)
         MPI_Type_free(&type);
     }
     absolute_run();
+    temporaries_run(3);
+    temporaries_run(100000);
+    temporaries_run(90000);     /* in the same buffers */
     MPI_Op_free(&affine);
 }

@@ -75,6 +75,8 @@ struct call {
     enum what what;
     enum mode mode;
     MPI_Comm comm;
+    int has_twin_comm;          /* the call on the twins is on another communicator */
+    MPI_Comm twin_comm;         /* then: with the same processes */
     int root;
     MPI_Op op;
     struct part send, recv;     /* MPI_Bcast: recv only */
@@ -109,6 +111,9 @@ void operands_draw(struct rng *rng, struct operands *o);
 int operands_get(int i, struct operands *o);
 /* Finite values for which no operation overflows or is undefined. */
 void operands_fill(struct twin *t, const struct part *p, unsigned seed);
+/* Whether they are such that floating-point results do not depend on the order of operands, in the
+ * sign of a zero either. */
+extern int operands_exact;
 /* Random bytes everywhere. */
 void bytes_fill(struct twin *t, const struct part *p, unsigned seed);
 
@@ -126,6 +131,11 @@ void reducing_call(unsigned long seed, unsigned long index);
 void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */
 void cases_run(void);
+/* Collectives that map the other processes' memory; of the pairs of operation and datatype one in
+ * one_in. */
+void direct_run(unsigned seed, unsigned one_in);
+/* The same with each driver call failing once. Emulated driver only. */
+void direct_faults_run(void);
 
 /* A random datatype that may be repeated: elements at multiples of its extent have no byte in
  * common. It has the bounds that MPICH takes it to have, which allocates temporary buffers by them.

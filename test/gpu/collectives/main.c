@@ -7,6 +7,9 @@
  * twins in host memory, whose contents must then be the same. Any number of processes, at most 8.
  *
  *     collectives cases                            reductions that the release gets wrong, each by itself
+ *     collectives direct [SEED [ONE_IN]]           those that map the other processes' memory; one
+ *                                                  pair of operation and datatype in ONE_IN
+ *     collectives faults                           the same with failures; emulated driver only
  *     collectives local [SEED]                     MPI_Reduce_local of every operation and datatype
  *     collectives reducing [SEED [CALLS [KIND]]]   random reductions
  *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
@@ -147,6 +150,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "cases";
     unsigned long seed = argc > 2 ? strtoul(argv[2], NULL, 0) : 1;
     unsigned long ncalls = argc > 3 ? strtoul(argv[3], NULL, 0) : 200;
+    const char *coll = getenv("MPIR_CVAR_GPUDT_COLL");
     int nprocs, provided;
 
     report_time_limit(300);
@@ -159,10 +163,16 @@ int main(int argc, char **argv)
     if (gpu_open() == 0 || nprocs > MAX_PROCS)
         return 1;
     gpu_set_current(0);
+    /* The algorithm for buffers is not that for their twins then */
+    operands_exact = coll && strcmp(coll, "always") == 0;
     if (argc > 4 && (only = mem_named(argv[4])) == MEM__NKINDS)
         return 2;
     if (strcmp(what, "cases") == 0)
         cases_run();
+    else if (strcmp(what, "direct") == 0)
+        direct_run((unsigned) seed, argc > 3 ? (unsigned) ncalls : 1);
+    else if (strcmp(what, "faults") == 0)
+        direct_faults_run();
     else if (strcmp(what, "local") == 0)
         local_run(seed);
     else if (strcmp(what, "reducing") == 0)

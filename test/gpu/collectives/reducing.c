@@ -128,6 +128,8 @@ void reducing_call(unsigned long seed, unsigned long index)
     c.what = (enum what) rng_range(&common, CALL__NMOVING, CALL__NCALLS - 1);
     c.mode = (enum mode) rng_range(&common, 0, MODE__NMODES - 1);
     c.comm = comm_draw(&common, c.what != CALL__scan && c.what != CALL__exscan, 0, &is_inter);
+    c.has_twin_comm = !is_inter;
+    c.twin_comm = MPI_COMM_WORLD;
     place_find(c.comm, is_inter, &p);
     elements_draw(&common, &e);
     c.op = e.op;

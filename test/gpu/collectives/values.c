@@ -116,6 +116,8 @@ void operands_draw(struct rng *rng, struct operands *o)
     operands_get((int) rng_range(rng, 0, n - 1), o);
 }
 
+int operands_exact = 0;
+
 /* A value of which a product of all processes stays finite, also in half precision: 1/4 to 2. */
 static double value_draw(struct rng *rng)
 {
@@ -127,10 +129,22 @@ static double value_draw(struct rng *rng)
     return rng_chance(rng, 50) ? value : -value;
 }
 
-/* Write a value, of one byte if it is any. Returns its bytes. */
-static int value_put(unsigned char *at, enum class class, struct rng *rng)
+/* A value for operands_exact. Complex numbers are such that no part of a product of four is 0,
+ * whose sign would depend on the order. */
+static double exact_draw(struct rng *rng, int is_complex, int is_second)
 {
-    double d = value_draw(rng);
+    double value = (double) (1 << rng_range(rng, 0, 1));
+
+    if (is_complex)
+        return is_second ? value / 8 : value;
+    if (rng_chance(rng, 30))
+        return 0;
+    return rng_chance(rng, 50) ? value : -value / 2;
+}
+
+/* Write a value, of one byte if it is any. Returns its bytes. */
+static int value_put(unsigned char *at, enum class class, struct rng *rng, double d)
+{
     float f = (float) d;
     long double ld = d;
     __float128 q = d;
@@ -159,24 +173,31 @@ static int value_put(unsigned char *at, enum class class, struct rng *rng)
     }
 }
 
+/* A number for byte i of an element. */
+static double number_draw(const struct kind *kind, MPI_Aint size, MPI_Aint i, struct rng *rng)
+{
+    return operands_exact ? exact_draw(rng, kind->groups & ARITHMETIC && !(kind->groups & ORDER),
+                                       i >= size / 2) : value_draw(rng);
+}
+
 static void element_fill(unsigned char *at, const struct kind *kind, MPI_Aint size,
                          struct rng *rng)
 {
     if (kind->groups == LOCATION) {
         int one = rng_chance(rng, 50) ? 0 : 1;
-        MPI_Aint i = value_put(at, kind->class, rng);
+        MPI_Aint i = value_put(at, kind->class, rng, number_draw(kind, size, 0, rng));
         while (kind->class == CLASS__BITS && i < (kind->type == MPI_SHORT_INT ? 2 : kind->at))
-            i += value_put(at + i, kind->class, rng);
+            i += value_put(at + i, kind->class, rng, 0);
         /* Half of the integer values are equal */
         if (kind->class == CLASS__BITS && one)
             memset(at, 0, kind->type == MPI_SHORT_INT ? 2 : kind->at);
         at += kind->at;
-        i = value_put(at, kind->second, rng);
+        i = value_put(at, kind->second, rng, number_draw(kind, size, 0, rng));
         while (kind->second == CLASS__BITS && i < 4)
-            i += value_put(at + i, kind->second, rng);
+            i += value_put(at + i, kind->second, rng, 0);
     } else {
         for (MPI_Aint i = 0; i < size;)
-            i += value_put(at + i, kind->class, rng);
+            i += value_put(at + i, kind->class, rng, number_draw(kind, size, i, rng));
     }
 }
 

@@ -347,6 +347,17 @@ EXPORT cudaError_t CUDARTAPI cudaStreamCreateWithFlags(cudaStream_t * stream, un
     RETURN(cuStreamCreate(stream, flags));
 }
 
+EXPORT cudaError_t CUDARTAPI cudaStreamCreateWithPriority(cudaStream_t * stream,
+                                                          unsigned int flags, int priority)
+{
+    RETURN(cuStreamCreateWithPriority(stream, flags, priority));
+}
+
+EXPORT cudaError_t CUDARTAPI cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    RETURN(cuCtxGetStreamPriorityRange(least, greatest));
+}
+
 EXPORT cudaError_t CUDARTAPI cudaStreamDestroy(cudaStream_t stream)
 {
     RETURN(cuStreamDestroy(stream));

@@ -7,12 +7,14 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/datatype/gpu @GPUDT_CPPFLAGS@
 
 noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt.h           \
+    src/mpi/datatype/gpu/gpudt_combine.h   \
     src/mpi/datatype/gpu/gpudt_direct.h    \
     src/mpi/datatype/gpu/gpudt_error.h     \
     src/mpi/datatype/gpu/gpudt_host.h      \
     src/mpi/datatype/gpu/gpudt_info.h      \
     src/mpi/datatype/gpu/gpudt_reduce.h    \
     src/mpi/datatype/gpu/gpudt_shared.h    \
+    src/mpi/datatype/gpu/gpudt_temp.h      \
     src/mpi/datatype/gpu/gpudt_topo.h      \
     src/mpi/datatype/gpu/gpudt_topo_impl.h \
     src/mpi/datatype/gpu/gpudt_vars.h

@@ -8,9 +8,11 @@
 #include "mpiimpl.h"
 #include "gpudt_info.h"
 #include "gpudt.h"
+#include "gpudt_combine.h"
 #include "gpudt_direct.h"
 #include "gpudt_host.h"
 #include "gpudt_reduce.h"
+#include "gpudt_temp.h"
 #include "gpudt_shared.h"
 
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
@@ -295,4 +297,38 @@ int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Dat
                       MPI_Op op, bool * handled)
 {
     return not_handled(NULL, handled);
+}
+
+void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
+{
+    return MPL_malloc(n, MPL_MEM_BUFFER);
+}
+
+void MPIR_Gpudt_temp_free(void *mem)
+{
+    MPL_free(mem);
+}
+
+bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                             MPIR_Gpudt_buffer ** buffer, struct MPIR_Gpudt_operand *operand,
+                             uint64_t * gpu)
+{
+    *buffer = NULL;
+    return false;
+}
+
+bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffer * b)
+{
+    return false;
+}
+
+void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
+{
+    memset(mem, 0, MPIR_GPUDT_EXPORT_SZ);
+}
+
+int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
+{
+    *is_done = false;
+    return MPI_SUCCESS;
 }

@@ -24,6 +24,8 @@
     F(cpu_bytes, "Bytes that the CPU copied to or from a pinned work area")                     \
     F(reductions, "Reductions by a kernel")                                                     \
     F(reductions_cpu, "Reductions by the CPU of copies of operands in GPU memory")              \
+    F(reductions_direct, "Parts of reductions by a kernel that maps the other processes' operands") \
+    F(temps, "Temporary buffers of reductions in GPU memory")                                   \
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \

@@ -7,6 +7,9 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/common/datatype
 
 noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt.h               \
+    src/mpid/ch3/include/mpidi_gpudt_coll.h          \
+    src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
+    src/mpid/ch3/include/mpidi_gpudt_coll_pre.h      \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_gpudt_rma.h           \
@@ -21,6 +24,8 @@ noinst_HEADERS +=                                    \
 
 mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
+    src/mpid/ch3/src/ch3u_gpudt_coll.c               \
+    src/mpid/ch3/src/ch3u_gpudt_coll_part.c          \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \

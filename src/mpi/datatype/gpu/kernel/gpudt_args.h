@@ -286,4 +286,24 @@ struct MPII_Gpudt_args_reduce {
     int32_t pad;
 };
 
+/* A reduction of n elements of several operands, of which most are in memory of other GPUs, with the
+ * result in one place or several:
+ *
+ *     out[j][i] = in[0][i] op in[1][i] op ... in[nin - 1][i], from left to right
+ *
+ * An operand may be a result, too. The elements from head on are moved as above. */
+#define MPII_GPUDT_COMBINE_MAX 8        /* operands, and results */
+
+struct MPII_Gpudt_args_combine {
+    struct MPII_Gpudt_end end;
+    int64_t n;
+    int64_t head;
+    int64_t nquads;
+    int32_t op;                 /* enum MPII_Gpudt_reduce_e */
+    int32_t nin, nout;
+    int32_t pad;
+    uint64_t in[MPII_GPUDT_COMBINE_MAX];        /* addresses */
+    uint64_t out[MPII_GPUDT_COMBINE_MAX];
+};
+
 #endif /* GPUDT_ARGS_H_INCLUDED */

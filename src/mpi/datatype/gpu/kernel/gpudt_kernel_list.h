@@ -45,8 +45,8 @@
     K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \
     K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)
 
-/* K_(name): the kernels gpudt_reduce_<name>, for elements of the type gpudt_<name>: unsigned and
- * signed integers, real and complex numbers of that many bits, and values with their locations. */
+/* K_(name): the kernels gpudt_reduce_<name> and gpudt_combine_<name>, for two operands and for
+ * several, of elements of the type gpudt_<name>: unsigned and signed integers, real and complex numbers of that many bits, and values with their locations. */
 #define MPII_GPUDT_KERNEL_REDUCES(K_)                   \
     K_(u8) K_(u16) K_(u32) K_(u64)                      \
     K_(i8) K_(i16) K_(i32) K_(i64)                      \
@@ -64,12 +64,14 @@
 
 #define MPII_GPUDT_KERNEL_PAIR_ID(name_, body_, args_, id_)     MPII_GPUDT_KERNEL__ ## id_,
 #define MPII_GPUDT_KERNEL_REDUCE_ID(name_)      MPII_GPUDT_KERNEL__REDUCE_ ## name_,
+#define MPII_GPUDT_KERNEL_COMBINE_ID(name_)     MPII_GPUDT_KERNEL__COMBINE_ ## name_,
 
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_ALL(MPII_GPUDT_KERNEL_IDS)
     MPII_GPUDT_KERNEL_PAIRS(MPII_GPUDT_KERNEL_PAIR_ID)
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_REDUCE_ID)
+    MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_COMBINE_ID)
     MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };
@@ -77,5 +79,10 @@ enum MPII_Gpudt_kernel_e {
 #undef MPII_GPUDT_KERNEL_IDS
 #undef MPII_GPUDT_KERNEL_PAIR_ID
 #undef MPII_GPUDT_KERNEL_REDUCE_ID
+#undef MPII_GPUDT_KERNEL_COMBINE_ID
+
+/* The kernel for several operands that belongs to one for two. */
+#define MPII_GPUDT_KERNEL_COMBINE_OF(reduce_)   \
+    ((reduce_) + MPII_GPUDT_KERNEL__COMBINE_u8 - MPII_GPUDT_KERNEL__REDUCE_u8)
 
 #endif /* GPUDT_KERNEL_LIST_H_INCLUDED */

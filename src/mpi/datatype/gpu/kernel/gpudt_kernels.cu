@@ -11,6 +11,7 @@
 #endif
 
 #include "gpudt_batch.cuh"
+#include "gpudt_combine.cuh"
 #include "gpudt_pair.cuh"
 #include "gpudt_pairbox.cuh"
 #include "gpudt_reduce.cuh"
@@ -60,6 +61,16 @@ MPII_GPUDT_KERNEL_PAIRS(GPUDT_PAIR)
     }
 
 MPII_GPUDT_KERNEL_REDUCES(GPUDT_REDUCE)
+
+#define GPUDT_COMBINE(name_)                                                                    \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_COMBINE_BLOCKS) \
+    gpudt_combine_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_combine args)        \
+    {                                                                                           \
+        gpudt_combine<gpudt_ ## name_> (args);                                                  \
+        gpudt_finish(args.end);                                                                 \
+    }
+
+MPII_GPUDT_KERNEL_REDUCES(GPUDT_COMBINE)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

@@ -216,9 +216,33 @@ typedef gpudt_located<double, int32_t> gpudt_f64_i32;
 typedef gpudt_located<float, float> gpudt_f32_f32;
 typedef gpudt_located<double, double> gpudt_f64_f64;
 
+/* ---- the elements ----
+ *
+ * Each thread of the grid does its share: quad::run for 16 bytes of dense elements, at an aligned
+ * address, and element for the elements before and after them, or for all. Both get the offset in
+ * the operands. ARGS has n, head and nquads. */
+
+template <class E, class QUAD, class ARGS, class ELEMENT>
+GPUDT_FN void gpudt_elements(const ARGS &args, const ELEMENT &element)
+{
+    typedef typename E::T T;
+    const int64_t thread = (int64_t) blockIdx.x * MPII_GPUDT_THREADS + threadIdx.x;
+    const int64_t step = (int64_t) gridDim.x * MPII_GPUDT_THREADS;
+
+    if (E::IS_DENSE) {
+        const uint64_t quads = (uint64_t) args.head * sizeof(T);
+        GPUDT_NO_UNROLL
+        for (int64_t q = thread; q < args.nquads; q += step)
+            QUAD::run(args, quads + 16 * (uint64_t) q);
+    }
+    const int64_t in_quads = args.nquads * (16 / (int64_t) sizeof(T));
+    GPUDT_NO_UNROLL
+    for (int64_t i = thread; i < args.n - in_quads; i += step)
+        element((uint64_t) (i < args.head ? i : i + in_quads) * sizeof(T));
+}
+
 /* ---- the kernel ---- */
 
-/* 16 bytes of dense elements, at an aligned address. */
 template <class E, bool IS_DENSE> struct gpudt_reduce_quad {
     typedef typename E::T T;
     enum { N = 16 / sizeof(T) };
@@ -244,25 +268,13 @@ template <class E> struct gpudt_reduce_quad<E, false> {
 template <class E> GPUDT_FN void gpudt_reduce(const struct MPII_Gpudt_args_reduce &args)
 {
     typedef typename E::T T;
-    const int64_t first = (int64_t) blockIdx.x * MPII_GPUDT_THREADS + threadIdx.x;
-    const int64_t step = (int64_t) gridDim.x * MPII_GPUDT_THREADS;
 
-    if (E::IS_DENSE) {
-        const uint64_t quads = (uint64_t) args.head * sizeof(T);
-        GPUDT_NO_UNROLL
-        for (int64_t q = first; q < args.nquads; q += step)
-            gpudt_reduce_quad<E, E::IS_DENSE>::run(args, quads + 16 * (uint64_t) q);
-    }
-    /* The elements before and after them, or all */
-    const int64_t in_quads = args.nquads * (16 / (int64_t) sizeof(T));
-    GPUDT_NO_UNROLL
-    for (int64_t i = first; i < args.n - in_quads; i += step) {
-        const uint64_t offset = (uint64_t) (i < args.head ? i : i + in_quads) * sizeof(T);
+    gpudt_elements<E, gpudt_reduce_quad<E, E::IS_DENSE> >(args, [&](uint64_t offset) {
         T x = E::load(args.inout + offset);
         const T y = E::load(args.in + offset);
         E::template apply<1>(args.op, &x, &y);
         E::store(args.inout + offset, x);
-    }
+    });
 }
 
 #endif /* GPUDT_REDUCE_CUH_INCLUDED */

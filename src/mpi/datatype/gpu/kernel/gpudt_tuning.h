@@ -64,6 +64,11 @@
  * has 32 bytes in flight, so that many threads are needed. */
 #define MPII_GPUDT_REDUCE_BLOCKS 6
 
+/* The same for the kernels with several operands, and operands that a thread loads before it combines
+ * the first. */
+#define MPII_GPUDT_COMBINE_BLOCKS 4
+#define MPII_GPUDT_COMBINE_LOADS 4
+
 /* Blocks of the batch kernel for which a multiprocessor must have registers. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 

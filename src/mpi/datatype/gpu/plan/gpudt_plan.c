@@ -57,6 +57,7 @@ const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy)
     "gpudt_" #family_ "_" #word_ "_unpack",
 #define PAIR_NAME(name_, body_, args_, id_)     "gpudt_" #name_,
 #define REDUCE_NAME(name_)      "gpudt_reduce_" #name_,
+#define COMBINE_NAME(name_)     "gpudt_combine_" #name_,
 
 const char *MPII_Gpudt_plan_kernel_name(int kernel)
 {
@@ -64,6 +65,7 @@ const char *MPII_Gpudt_plan_kernel_name(int kernel)
         MPII_GPUDT_KERNEL_ALL(KERNEL_NAMES)
         MPII_GPUDT_KERNEL_PAIRS(PAIR_NAME)
         MPII_GPUDT_KERNEL_REDUCES(REDUCE_NAME)
+        MPII_GPUDT_KERNEL_REDUCES(COMBINE_NAME)
         "gpudt_batch"
     };
     return names[kernel];

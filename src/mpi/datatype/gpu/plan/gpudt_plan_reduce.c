@@ -13,30 +13,70 @@
 #define QUAD 16                 /* bytes that a thread moves at a time */
 #define BLOCKS_PER_SM 8         /* as many as a multiprocessor has threads for */
 
+/* The number of blocks for n elements, of which nquads * 16 bytes are moved 16 at a time. */
+static unsigned blocks_count(int64_t n, int64_t nquads, int nsms, int max_blocks)
+{
+    const int64_t work = nquads > 0 ? nquads : n;
+    const int64_t nblocks = (work + MPII_GPUDT_THREADS - 1) / MPII_GPUDT_THREADS;
+    const int64_t most = max_blocks > 0 ? max_blocks : (int64_t) BLOCKS_PER_SM * nsms;
+
+    return (unsigned) (nblocks < most ? nblocks : most);
+}
+
+/* Find the elements that are moved 16 bytes at a time: all operands must reach a multiple of 16
+ * bytes at the same element.
+ *   misfit  (IN)  the operands' addresses modulo 16, each exclusive-or the result's, all combined:
+ *                 0 if they are the same */
+static void quads_find(uint64_t result, uint64_t misfit, int64_t n, int size, int64_t *head,
+                       int64_t *nquads)
+{
+    const int64_t before = (int64_t) ((QUAD - result % QUAD) % QUAD);
+
+    *head = *nquads = 0;
+    if (misfit == 0 && before % size == 0 && before / size < n) {
+        *head = before / size;
+        *nquads = (n - *head) * size / QUAD;
+    }
+}
+
 void MPII_Gpudt_plan_reduce_make(const struct MPII_Gpudt_plan_reduce_in *in,
                                  struct MPII_Gpudt_plan_reduce *plan)
 {
-    const int64_t before = (int64_t) ((QUAD - in->inout % QUAD) % QUAD);
-    int64_t work, nblocks, most = (int64_t) BLOCKS_PER_SM * in->nsms;
-
     memset(plan, 0, sizeof(*plan));
     plan->kernel = in->kernel;
     plan->args.in = in->in;
     plan->args.inout = in->inout;
     plan->args.n = in->n;
     plan->args.op = in->op;
-
-    /* Both operands must reach a multiple of 16 bytes at the same element */
-    if (in->is_dense && in->in % QUAD == in->inout % QUAD && before % in->size == 0 &&
-        before / in->size < in->n) {
-        plan->args.head = before / in->size;
-        plan->args.nquads = (in->n - plan->args.head) * in->size / QUAD;
-    }
-
-    work = plan->args.nquads > 0 ? plan->args.nquads : in->n;
-    nblocks = (work + MPII_GPUDT_THREADS - 1) / MPII_GPUDT_THREADS;
-    if (in->max_blocks > 0)
-        most = in->max_blocks;
-    plan->grid = (unsigned) (nblocks < most ? nblocks : most);
+    if (in->is_dense)
+        quads_find(in->inout, (in->in ^ in->inout) % QUAD, in->n, in->size, &plan->args.head,
+                   &plan->args.nquads);
+    plan->grid = blocks_count(in->n, plan->args.nquads, in->nsms, in->max_blocks);
     plan->args.end.nblocks = (int32_t) plan->grid;
+}
+
+void MPII_Gpudt_plan_combine_make(const struct MPII_Gpudt_plan_combine_in *in,
+                                  struct MPII_Gpudt_plan_combine *plan)
+{
+    struct MPII_Gpudt_args_combine *args = &plan->args;
+    uint64_t misfit = 0;
+
+    memset(plan, 0, sizeof(*plan));
+    plan->kernel = in->kernel;
+    args->n = in->n;
+    args->op = in->op;
+    args->nin = in->nin;
+    args->nout = in->nout;
+    for (int i = 0; i < in->nin; i++) {
+        args->in[i] = in->in[i];
+        misfit |= (in->in[i] ^ in->out[0]) % QUAD;
+    }
+    for (int i = 0; i < in->nout; i++) {
+        args->out[i] = in->out[i];
+        misfit |= (in->out[i] ^ in->out[0]) % QUAD;
+    }
+    if (in->is_dense)
+        quads_find(in->out[0], misfit, in->n, in->size, &args->head, &args->nquads);
+    plan->grid = blocks_count(in->n, args->nquads, in->nsms, in->max_blocks);
+    args->end.nblocks = (int32_t) plan->grid;
 }

@@ -31,7 +31,28 @@ struct MPII_Gpudt_plan_reduce {
     struct MPII_Gpudt_args_reduce args;
 };
 
+/* The elements of a reduction of several operands. */
+struct MPII_Gpudt_plan_combine_in {
+    int kernel;                 /* enum MPII_Gpudt_kernel_e, a kernel for several operands */
+    int op, size;               /* as above */
+    bool is_dense;
+    int nin, nout;              /* 1 to MPII_GPUDT_COMBINE_MAX */
+    uint64_t in[MPII_GPUDT_COMBINE_MAX], out[MPII_GPUDT_COMBINE_MAX];   /* addresses, as above */
+    int64_t n;
+    int nsms, max_blocks;
+};
+
+struct MPII_Gpudt_plan_combine {
+    int kernel;
+    unsigned grid;
+    struct MPII_Gpudt_args_combine args;
+};
+
 /* Cannot fail. The end of args is empty. */
+void MPII_Gpudt_plan_combine_make(const struct MPII_Gpudt_plan_combine_in *in,
+                                  struct MPII_Gpudt_plan_combine *plan);
+
+/* The same for two operands. */
 void MPII_Gpudt_plan_reduce_make(const struct MPII_Gpudt_plan_reduce_in *in,
                                  struct MPII_Gpudt_plan_reduce *plan);
 

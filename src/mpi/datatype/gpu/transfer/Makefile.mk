@@ -31,6 +31,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_batch.c    \
     src/mpi/datatype/gpu/transfer/gpudt_buffer.c   \
     src/mpi/datatype/gpu/transfer/gpudt_choice.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_combine.c  \
     src/mpi/datatype/gpu/transfer/gpudt_data.c     \
     src/mpi/datatype/gpu/transfer/gpudt_direct.c   \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
@@ -52,5 +53,6 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_stage.c    \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
-    src/mpi/datatype/gpu/transfer/gpudt_stream.c
+    src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_temp.c
 endif BUILD_GPUDT_CUDA

@@ -56,8 +56,7 @@ bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
         MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
 }
 
-/* How other processes map the memory of a buffer; NULL: they cannot. */
-static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffer)
+const struct MPII_Gpudt_export *MPII_Gpudt_buffer_export(const MPIR_Gpudt_buffer * buffer)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
 
@@ -69,7 +68,7 @@ static const struct MPII_Gpudt_export *export_of(const MPIR_Gpudt_buffer * buffe
 
 bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
 {
-    const bool may_offer = export_of(buffer) != NULL;
+    const bool may_offer = MPII_Gpudt_buffer_export(buffer) != NULL;
 
     if (!may_offer && MPIR_Gpudt_is_direct(buffer))
         MPII_GPUDT_COUNT(direct_hidden, 1);
@@ -80,7 +79,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
-    const struct MPII_Gpudt_export *export = export_of(buffer);
+    const struct MPII_Gpudt_export *export = MPII_Gpudt_buffer_export(buffer);
     struct MPIR_Gpudt_offer *offer = mem;
 
     offer->size = buffer->size;
@@ -137,13 +136,15 @@ static bool may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export
     return MPII_Gpudt_import_find(engine, export, saved_us) != NULL;
 }
 
-/* Whether to copy a message directly on a GPU that processes share. Short ones take part if longer
- * ones do, since the GPU switches for these in any case. */
-static bool is_good_for_shared(int64_t n, bool is_typed)
+/* Short ones take part if longer ones do, since the GPU switches for these in any case. */
+bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed)
 {
     MPL_time_t now;
     double seconds;
 
+    if (!MPII_Gpudt_is_shared(engine->shared) ||
+        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
+        return true;
     MPL_wtime(&now);
     if (n >= (is_typed ? SHARED_MIN : SHARED_MIN_CONTIG)) {
         shared_used = now;
@@ -161,8 +162,7 @@ static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
     const bool is_shared = MPII_Gpudt_is_shared(engine->shared);
     const bool may_pull = offer->export.id && offer->type_at != MPIR_GPUDT_TYPE__NONE;
 
-    if (is_shared && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto &&
-        !is_good_for_shared(n, offer->type_sz || dst->type))
+    if (!MPII_Gpudt_is_good_for_shared(engine, n, offer->type_sz || dst->type))
         return MPIR_GPUDT_WAY__HOST;
     /* Within a GPU, nothing is read across */
     if (may_stage && offer->stage_sz && MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_pull &&

@@ -37,6 +37,15 @@ struct MPIR_Gpudt_stage {
     size_t sz;
 };
 
+/* Whether to copy n bytes between processes directly, as far as this depends on whether they share
+ * the GPU of an engine.
+ *   is_typed  (IN)  some side is not contiguous */
+bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed);
+
+/* How other processes map the memory of a buffer; valid until the next call. NULL: they cannot, or
+ * that is forbidden. */
+const struct MPII_Gpudt_export *MPII_Gpudt_buffer_export(const MPIR_Gpudt_buffer * buffer);
+
 /* Map an allocation of another process.
  *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
  *   mem      (OUT)  its address */

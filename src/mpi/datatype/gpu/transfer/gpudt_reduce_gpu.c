@@ -97,22 +97,6 @@ static int operand_prepare(struct reduce *rd, int i, bool * is_possible)
     goto fn_exit;
 }
 
-/* Wait for a kernel, by its flag if it has one. */
-static int launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                       struct MPII_Gpudt_flag *flag)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    if (!flag->word || !MPII_Gpudt_flag_spin(flag))
-        MPII_GPUDT_CHECK(engine->drv, cuStreamSynchronize(engine->streams[lane]), mpi_errno);
-
-  fn_exit:
-    MPII_Gpudt_flag_put(engine, flag);
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 /* Reduce elements [first, first + n) of the datatype, which are in place. */
 static int part_reduce(struct reduce *rd, int64_t first, int64_t n)
 {
@@ -144,7 +128,7 @@ static int part_reduce(struct reduce *rd, int64_t first, int64_t n)
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
-    mpi_errno = launch_wait(rd->engine, launch.lane, &flag);
+    mpi_errno = MPII_Gpudt_launch_wait(rd->engine, launch.lane, &flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -185,6 +185,21 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
     return false;
 }
 
+int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_flag *flag)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!flag->word || !MPII_Gpudt_flag_spin(flag))
+        MPII_GPUDT_CHECK(engine->drv, cuStreamSynchronize(engine->streams[lane]), mpi_errno);
+
+  fn_exit:
+    MPII_Gpudt_flag_put(engine, flag);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Wait for a flag. Now and then check whether its kernel has failed. */
 static int flag_wait(MPIR_Gpudt_op * op, const struct MPII_Gpudt_step *step,
                      struct MPII_Gpudt_flag *flag, bool * ready)

@@ -17,4 +17,10 @@ int MPII_Gpudt_op_advance(MPIR_Gpudt_op * op, bool * done);
 /* Spin on a flag for the duration of a short kernel. Returns whether it is set. */
 bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag);
 
+/* Wait for a kernel that is the last one in its lane, by its flag if it has one. The engine's context
+ * is current.
+ *   flag  (IN)  returned to the engine */
+int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           struct MPII_Gpudt_flag *flag);
+
 #endif /* GPUDT_RUN_H_INCLUDED */

@@ -1,0 +1,64 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Memory for the intermediate results of reductions: on the GPU that the program's data is on, so
+ * that each step is a message and a kernel there. Which memory a process takes does not change what
+ * it sends and receives, so processes need not agree.
+ *
+ * Included by the files of MPICH's algorithms, in which it changes two macros: a buffer that
+ * MPIR_CHKLMEM_MALLOC allocates as `void *` is a temporary of elements of `datatype`, and is where
+ * MPIR_GPUDT_TEMP_LIKE is; MPIR_CHKLMEM_FREEALL also frees those. Arrays of numbers have other
+ * types, and remain in host memory. */
+
+#ifndef GPUDT_TEMP_H_INCLUDED
+#define GPUDT_TEMP_H_INCLUDED
+
+#include "gpudt.h"
+#include "gpudt_host.h"
+
+/* Allocate a temporary buffer in a process that may have GPU memory.
+ *   like          (IN)  an address of the data; anything if there is none
+ *   n             (IN)  bytes
+ *   op, datatype  (IN)  the operation, and the datatype of its elements
+ * Returns memory of the same GPU if it has enough and a kernel does the operation, else host
+ * memory; NULL: out of memory. Owned by the caller until MPIR_Gpudt_temp_free. */
+void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype);
+
+/* Free a temporary buffer, or memory of MPL_malloc. Nothing accesses it any more; NULL is
+ * allowed. */
+void MPIR_Gpudt_temp_free(void *mem);
+
+/* The buffer that temporary ones are combined into, or, where that may be a temporary one too, the
+ * buffer that the data comes from. */
+#ifndef MPIR_GPUDT_TEMP_LIKE
+#define MPIR_GPUDT_TEMP_LIKE (sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf)
+#endif
+
+#define MPIR_GPUDT_TEMP_MALLOC(type_, n_, class_)                                               \
+    (unlikely(MPIR_Gpudt_is_possible()) && __builtin_types_compatible_p(type_, void *) ?        \
+     MPIR_Gpudt_temp_alloc((const char *) MPIR_GPUDT_TEMP_LIKE + true_lb, n_, op, datatype) :   \
+     MPL_malloc(n_, class_))
+
+#undef MPIR_CHKLMEM_MALLOC
+#define MPIR_CHKLMEM_MALLOC(pointer_, type_, n_, rc_, name_, class_)                            \
+    do {                                                                                        \
+        pointer_ = (type_) MPIR_GPUDT_TEMP_MALLOC(type_, n_, class_);                           \
+        if (pointer_) {                                                                         \
+            MPIR_Assert(mpiu_chklmem_stk_sp_ < mpiu_chklmem_stk_sz_);                           \
+            mpiu_chklmem_stk_[mpiu_chklmem_stk_sp_++] = (void *) pointer_;                      \
+        } else if ((n_) > 0) {                                                                  \
+            MPIR_CHKMEM_SETERR(rc_, n_, name_);                                                 \
+            goto fn_fail;                                                                       \
+        }                                                                                       \
+    } while (0)
+
+#undef MPIR_CHKLMEM_FREEALL
+#define MPIR_CHKLMEM_FREEALL()                                                                  \
+    do {                                                                                        \
+        while (mpiu_chklmem_stk_sp_ > 0)                                                        \
+            MPIR_Gpudt_temp_free(mpiu_chklmem_stk_[--mpiu_chklmem_stk_sp_]);                    \
+    } while (0)
+
+#endif /* GPUDT_TEMP_H_INCLUDED */

@@ -1,0 +1,194 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Reductions of buffers of several processes; see gpudt_combine.h. Must not know how processes
+ * exchange descriptions of their buffers. */
+
+#include "mpiimpl.h"
+#include "gpudt_combine.h"
+#include "gpudt_buffer_impl.h"
+#include "gpudt_error.h"
+#include "gpudt_launch.h"
+#include "gpudt_offer.h"
+#include "gpudt_reduce_impl.h"
+#include "gpudt_run.h"
+#include "gpudt_shared.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_range.h"
+#include "engine/gpudt_contexts.h"
+#include "engine/gpudt_module.h"
+#include "plan/gpudt_plan_reduce.h"
+
+#include <float.h>
+
+MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPII_Gpudt_export) <= MPIR_GPUDT_EXPORT_SZ, "it has room");
+MPII_GPUDT_STATIC_ASSERT(MPIR_GPUDT_COMBINE_MAX == MPII_GPUDT_COMBINE_MAX, "the same limit");
+
+/* The mappings that a reduction uses. */
+struct mapped {
+    struct MPII_Gpudt_mapping *mapping[2 * MPII_GPUDT_COMBINE_MAX];
+    int n;
+};
+
+static uint64_t gpu_name(const MPII_Gpudt_engine_t * engine)
+{
+    const uint64_t *names;
+    int n = MPIR_Gpudt_shared_names(&names);
+
+    return engine->shared >= 0 && engine->shared < n ? names[engine->shared] : 0;
+}
+
+bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                             MPIR_Gpudt_buffer ** buffer, struct MPIR_Gpudt_operand *operand,
+                             uint64_t * gpu)
+{
+    struct MPII_Gpudt_reduction r;
+    const struct MPII_Gpudt_export *export = NULL;
+    const struct MPII_Gpudt_side *side;
+
+    *buffer = NULL;
+    if (!MPIR_Gpudt_is_present() || !MPII_Gpudt_reduction_find(op, datatype, &r) ||
+        MPIR_Gpudt_buffer_make(buf, count, datatype, buffer) != MPI_SUCCESS || *buffer == NULL)
+        return false;
+    side = &(*buffer)->side;
+    if ((uintptr_t) buf % r.align == 0)
+        export = MPII_Gpudt_buffer_export(*buffer);
+    /* The number does not identify several ranges side by side */
+    if (export == NULL || (export->is_range && export->descriptor.nhandles > 1)) {
+        MPIR_Gpudt_buffer_free(*buffer);
+        *buffer = NULL;
+        return false;
+    }
+    operand->process = export->process;
+    operand->id = export->id;
+    operand->at = (int64_t) ((uintptr_t) side->addr - export->base);
+    *gpu = gpu_name(side->engine);
+    return true;
+}
+
+bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffer * b)
+{
+    return a->side.engine == b->side.engine;
+}
+
+void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
+{
+    const struct MPII_Gpudt_export *export = MPII_Gpudt_buffer_export(buffer);
+
+    memset(mem, 0, MPIR_GPUDT_EXPORT_SZ);
+    if (export == NULL)
+        return;
+    MPII_Gpudt_export_copy(export, mem);
+    if (buffer->held[0] == NULL)
+        MPII_Gpudt_export_hold(export, buffer->held);
+}
+
+/* The address of an operand or a result for the engine, whose context is current; 0: it cannot be
+ * mapped. */
+static uint64_t place_find(MPII_Gpudt_engine_t * engine, const struct MPIR_Gpudt_place *p,
+                           struct mapped *mapped)
+{
+    struct MPII_Gpudt_mapping *m;
+    CUdeviceptr mem;
+
+    if (p->buffer)
+        return (uint64_t) (uintptr_t) p->buffer->side.addr + (uint64_t) p->at;
+    /* The caller has decided that it is worth mapping */
+    m = MPII_Gpudt_import_find(engine, p->export, DBL_MAX);
+    mem = m ? MPII_Gpudt_import_open(m) : 0;
+    if (mem == 0)
+        return 0;
+    mapped->mapping[mapped->n++] = m;
+    return mem + (uint64_t) p->at;
+}
+
+/* Find all addresses. Returns false if one of them cannot be mapped. */
+static bool places_find(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t * engine,
+                        struct MPII_Gpudt_plan_combine_in *in, struct mapped *mapped)
+{
+    for (int i = 0; i < c->nin; i++) {
+        in->in[i] = place_find(engine, &c->in[i], mapped);
+        if (in->in[i] == 0)
+            return false;
+    }
+    for (int i = 0; i < c->nout; i++) {
+        in->out[i] = place_find(engine, &c->out[i], mapped);
+        if (in->out[i] == 0)
+            return false;
+    }
+    return true;
+}
+
+/* Launch the kernel and wait for it. */
+static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan_combine_in *in)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_plan_combine plan;
+    struct MPII_Gpudt_flag flag = {.word = NULL };
+    bool is_started = false;
+
+    MPII_Gpudt_plan_combine_make(in, &plan);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        fprintf(stderr, "[%d] gpudt: combine %lld elements of %d bytes of %d operands, %lld quads, "
+                "to %d places\n", MPIR_Process.rank, (long long) in->n, in->size, in->nin,
+                (long long) plan.args.nquads, in->nout);
+    struct MPII_Gpudt_launch launch = {
+        .engine = engine,.lane = MPII_GPUDT_LANE__PACK,
+        .kernel = plan.kernel,.grid = plan.grid,.args = &plan.args,.end = &plan.args.end,
+        .flag = &flag,.is_waited_for = true
+    };
+    mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
+    mpi_errno = MPII_Gpudt_launch_wait(engine, launch.lane, &flag);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = c->own->side.engine;
+    MPII_Gpudt_ctx_t entered;
+    struct MPII_Gpudt_reduction r;
+    struct mapped mapped = {.n = 0 };
+    CUfunction function = NULL;
+
+    MPIR_FUNC_ENTER;
+
+    *is_done = false;
+    if (!MPII_Gpudt_reduction_find(c->op, c->datatype, &r))
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    struct MPII_Gpudt_plan_combine_in in = {
+        .kernel = MPII_GPUDT_KERNEL_COMBINE_OF(r.kernel),.op = r.op,.size = r.size,
+        .is_dense = r.is_dense,.nin = c->nin,.nout = c->nout,.n = c->n * r.parts,
+        .nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
+    };
+    mpi_errno = MPII_Gpudt_module_kernel(engine, in.kernel, &function);
+    if (mpi_errno == MPI_SUCCESS && function && places_find(c, engine, &in, &mapped)) {
+        MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
+        mpi_errno = combine_run(engine, &in);
+        MPII_GPUDT_RANGE_POP();
+        *is_done = mpi_errno == MPI_SUCCESS;
+    }
+    for (int i = 0; i < mapped.n; i++)
+        MPII_Gpudt_import_release(mapped.mapping[i]);
+    MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*is_done)
+        MPII_GPUDT_COUNT(reductions_direct, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

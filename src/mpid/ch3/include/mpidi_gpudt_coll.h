@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Blocking collectives on GPU memory among processes of one node, without messages for the data:
+ * the interface for MPICH's own files of ch3 (ch3u_gpudt_coll.c). */
+
+#ifndef MPIDI_GPUDT_COLL_H_INCLUDED
+#define MPIDI_GPUDT_COLL_H_INCLUDED
+
+#include <stdbool.h>
+
+/* Do a collective, if all processes of the communicator have their buffers on GPUs of one node and
+ * can map each other's. The arguments are those of the MPIR functions of these names.
+ *   mpi_errno_ptr  (OUT)  the error; untouched where false is returned
+ * Return whether it was done, or failed; the same in all processes. */
+bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                           MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                        MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                        int *mpi_errno_ptr);
+bool MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                      MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+
+#endif /* MPIDI_GPUDT_COLL_H_INCLUDED */

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What a communicator keeps for collectives between GPUs of a node (mpidi_gpudt_coll.h). Included
+ * by mpidpre.h, so it must not know other types of MPICH's. */
+
+#ifndef MPIDI_GPUDT_COLL_PRE_H_INCLUDED
+#define MPIDI_GPUDT_COLL_PRE_H_INCLUDED
+
+#include <stdint.h>
+
+struct MPIR_Comm;
+struct MPIDI_Gpudt_known;
+
+enum MPIDI_Gpudt_coll_e {
+    MPIDI_GPUDT_COLL__ALLREDUCE,
+    MPIDI_GPUDT_COLL__REDUCE,
+    MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK,
+    MPIDI_GPUDT_COLL__ALLGATHER,
+    MPIDI_GPUDT_NCOLLS
+};
+
+#define MPIDI_GPUDT_COLL_SIZES 64       /* classes of sizes: powers of two, in bytes */
+
+/* Part of a communicator. All but the mappings is the same in all of its processes. */
+typedef struct MPIDI_Gpudt_coll {
+    enum { MPIDI_GPUDT_COLL__NEW, MPIDI_GPUDT_COLL__ON_NODE, MPIDI_GPUDT_COLL__FAR } place;
+    struct {
+        uint8_t pause;          /* calls to come that do not ask whether this way is possible */
+        uint8_t next_pause;     /* the same if the next one that asks is told no */
+    } pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
+    struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
+    uint64_t nuses;             /* calls that looked for theirs */
+} MPIDI_Gpudt_coll_t;
+
+/* A communicator is made. */
+#define MPIDI_Gpudt_coll_init(comm_)                                            \
+    memset(&(comm_)->dev.gpudt_coll, 0, sizeof((comm_)->dev.gpudt_coll))
+
+/* A communicator is freed. */
+void MPIDI_Gpudt_coll_free(struct MPIR_Comm *comm);
+
+#endif /* MPIDI_GPUDT_COLL_PRE_H_INCLUDED */

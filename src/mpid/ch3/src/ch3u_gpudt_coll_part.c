@@ -1,0 +1,179 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* The parts of collectives between GPUs of a node, see ch3u_gpudt_coll.c: which elements a process
+ * combines, from where to where, and how messages do that instead. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_coll_impl.h"
+
+#define MIN_PART 512            /* bytes of a part, which a kernel of its own is worth */
+
+/* How a process ended a call. */
+enum { DONE, NOT_STARTED, FAILED };
+
+/* Elements of a part of a call. */
+struct part {
+    MPI_Aint first, n;
+};
+
+bool MPIDI_Gpudt_coll_is_worker(const struct MPIDI_Gpudt_coll_call *c, int from, int rank)
+{
+    const int size = c->comm->local_size;
+
+    for (int i = from; i != rank; i = (i + 1) % size) {
+        if (c->name[i].gpu == c->name[rank].gpu && c->name[i].gpu)
+            return false;
+    }
+    return true;
+}
+
+/* The elements that a process combines, of its operand: its block, or an equal share among the
+ * workers. The first worker is the root, for whose GPU the result is. */
+static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
+{
+    const int size = c->comm->local_size;
+    const MPI_Aint grain = MPL_MAX(MIN_PART / MPL_MAX(c->extent, 1), 1);
+    struct part p = {.first = c->n_out * rank,.n = c->n_out };
+    int nworkers = 0, index = 0;
+    MPI_Aint share;
+
+    if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK)
+        return p;
+    if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
+        return (struct part) {.n = c->n };
+    for (int i = 0; i < size; i++) {
+        int r = (c->root + i) % size;
+        if (r == rank)
+            index = nworkers;
+        nworkers += MPIDI_Gpudt_coll_is_worker(c, c->root, r);
+    }
+    share = ((c->n + nworkers - 1) / nworkers + grain - 1) / grain * grain;
+    p.first = MPL_MIN(share * index, c->n);
+    p.n = MPIDI_Gpudt_coll_is_worker(c, c->root, rank) ? MPL_MIN(share, c->n - p.first) : 0;
+    return p;
+}
+
+/* Whether the result of a part goes to a process. */
+static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
+{
+    return c->kind == MPIDI_GPUDT_COLL__ALLREDUCE || c->kind == MPIDI_GPUDT_COLL__ALLGATHER ||
+        rank == (c->kind == MPIDI_GPUDT_COLL__REDUCE ? c->root : c->comm->rank);
+}
+
+/* Describe the part of this process. */
+static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
+                          struct part p, struct MPIR_Gpudt_combine *combine)
+{
+    const int rank = c->comm->rank;
+    const bool is_allgather = c->kind == MPIDI_GPUDT_COLL__ALLGATHER;
+    int64_t out_at = p.first * c->extent;
+
+    if (is_allgather)
+        out_at = rank * c->n;
+    else if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK)
+        out_at = 0;
+    for (int i = 0; i < c->comm->local_size; i++) {
+        if (!is_allgather || i == rank)
+            combine->in[combine->nin++] = (struct MPIR_Gpudt_place) {
+                .buffer = i == rank ? c->in_buffer : NULL,
+                .export = k->exports[i].in,
+                .at = (i == rank ? 0 : c->name[i].in.at) + p.first * c->extent
+            };
+        if (is_result_of(c, i))
+            combine->out[combine->nout++] = (struct MPIR_Gpudt_place) {
+                .buffer = i == rank ? c->out_buffer : NULL,
+                .export = k->exports[i].out,
+                .at = (i == rank ? 0 : c->name[i].out.at) + out_at
+            };
+    }
+}
+
+/* Do the part of this process. Returns how that ended.
+ *   mpi_errno_ptr  (OUT)  the error, if it FAILED */
+static int part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
+                        int *mpi_errno_ptr)
+{
+    const struct part p = part_of(c, c->comm->rank);
+    struct MPIR_Gpudt_combine combine = {
+        .own = c->in_buffer,.n = p.n,.datatype = c->datatype,.op = c->op
+    };
+    bool is_done = false;
+
+    if (p.n == 0)
+        return DONE;
+    part_describe(c, k, p, &combine);
+    *mpi_errno_ptr = MPIR_Gpudt_combine(&combine, &is_done);
+    return *mpi_errno_ptr ? FAILED : is_done ? DONE : NOT_STARTED;
+}
+
+/* Let messages do the block of a process in an allgather. */
+static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char *block = (char *) c->out + rank * c->n;
+
+    if (rank == c->comm->rank && !c->is_in_place) {
+        mpi_errno = MPIR_Localcopy(c->in, c->n, MPI_BYTE, block, c->n, MPI_BYTE);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Bcast_impl(block, c->n, MPI_BYTE, rank, c->comm, c->errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Let messages do a part that its process did not start. */
+static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
+{
+    const struct part p = part_of(c, rank);
+    const char *in = (const char *) c->in + p.first * c->extent;
+    char *out = c->out ? (char *) c->out + p.first * c->extent : NULL;
+    const void *from = c->is_in_place ? MPI_IN_PLACE : in;
+
+    switch (c->kind) {
+        case MPIDI_GPUDT_COLL__ALLREDUCE:
+            return MPIR_Allreduce_impl(from, out, p.n, c->datatype, c->op, c->comm, c->errflag);
+        case MPIDI_GPUDT_COLL__REDUCE:
+            return MPIR_Reduce_impl(from, out, p.n, c->datatype, c->op, c->root, c->comm,
+                                    c->errflag);
+        case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
+            return MPIR_Reduce_impl(in, c->out, p.n, c->datatype, c->op, rank, c->comm,
+                                    c->errflag);
+        default:
+            return block_by_messages(c, rank);
+    }
+}
+
+int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
+{
+    int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
+    int32_t own, ends[MPIR_GPUDT_COMBINE_MAX];
+
+    own = part_combine(c, k, &own_errno);
+    mpi_errno = MPIR_Allgather_impl(&own, sizeof(own), MPI_BYTE, ends, sizeof(own), MPI_BYTE,
+                                    c->comm, c->errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = own_errno;
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < c->comm->local_size; i++)
+        MPIR_ERR_CHKANDJUMP1(ends[i] == FAILED, mpi_errno, MPI_ERR_OTHER, "**gpudt_combine",
+                             "**gpudt_combine %d", i);
+    for (int i = 0; i < c->comm->local_size; i++) {
+        if (ends[i] == NOT_STARTED) {
+            k->is_refused = true;
+            mpi_errno = part_by_messages(c, i);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

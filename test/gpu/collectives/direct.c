@@ -1,0 +1,256 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Collectives by kernels that map the other processes' buffers (MPIR_CVAR_GPUDT_COLL): reductions
+ * by every operation of every datatype, and allgathers, on one GPU and on several. A performance
+ * variable tells whether they went that way. */
+
+#include "collectives.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE 999                /* CUDA_ERROR_UNKNOWN */
+
+static int rank, nprocs;
+static enum mem_kind kind = MEM__DEVICE;        /* memory of this process: one of two GPUs */
+
+/* Parts that all processes have done directly. */
+static long direct_parts(void)
+{
+    long own = (long) report_variable("gpudt_reductions_direct"), sum;
+
+    CHECK_MPI(MPI_Allreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    return sum;
+}
+
+/* A reduction of n elements for each process; the twins on another communicator. */
+static void reduction_run(MPI_Comm comm, enum what what, const struct operands *o, int n,
+                          int is_in_place, unsigned seed)
+{
+    int is_scatter = what == CALL__reduce_scatter_block;
+    int has_result, len;
+    char name[MPI_MAX_OBJECT_NAME];
+    struct call c = {.what = what,.mode = MODE__BLOCKING,.comm = comm,.has_twin_comm = 1,
+        .twin_comm = MPI_COMM_WORLD,.root = (int) seed % nprocs,.op = o->op
+    };
+
+    has_result = what != CALL__reduce || rank == c.root;
+    c.send = (struct part) {.is_used = 1,.n = 1,.kind = kind,.type = { o->type} };
+    c.recv = c.send;
+    c.recv.is_used = has_result;
+    c.send.is_in_place = is_in_place && has_result && !is_scatter;
+    c.recv.count[0] = n;
+    c.send.count[0] = is_scatter ? n * nprocs : n;
+    c.counts[0] = n;
+    part_measure(&c.send, 0);
+    part_measure(&c.recv, 0);
+    if (!call_check(&c, operands_fill, seed + (unsigned) rank)) {
+        MPI_Type_get_name(o->type, name, &len);
+        fprintf(stderr, "... %s, operation %x, %d of %s%s\n", call_name(what), (unsigned) o->op, n,
+                name, is_in_place ? ", in place" : "");
+    }
+}
+
+/* One operation and datatype in so many. Some have no kernel. */
+static void reductions_run(MPI_Comm comm, unsigned seed, unsigned one_in)
+{
+    static const enum what whats[] = {
+        CALL__allreduce, CALL__reduce, CALL__reduce_scatter_block, CALL__allreduce
+    };
+    static const int counts[] = { 1, 37, 2000, 70001 };
+    struct operands o;
+    long before = direct_parts();
+    int ncalls = 0;
+
+    for (int i = (int) (seed % one_in); operands_get(i, &o); i += (int) one_in) {
+        for (int j = 0; j < 4; j++) {
+            reduction_run(comm, whats[j], &o, counts[(i + j) % (i % 8 ? 3 : 4)], j == 3,
+                          (unsigned) (i * 4 + j));
+            ncalls++;
+        }
+    }
+    if (direct_parts() - before < ncalls / 2)
+        report_fail("%ld parts of %d calls were reduced directly", direct_parts() - before, ncalls);
+}
+
+/* Blocks of many sizes, from and to any alignment. */
+static void allgathers_run(MPI_Comm comm)
+{
+    static const int counts[] = { 8, 16, 37, 4096, 65536, 70000, 70001 };
+    const MPI_Datatype types[] = { MPI_BYTE, MPI_DOUBLE };
+    long before = direct_parts();
+
+    for (int i = 0; i < 28; i++) {
+        int n = counts[i % 7], is_in_place = i / 7 % 2;
+        struct call c = {.what = CALL__allgather,.mode = MODE__BLOCKING,.comm = comm,
+            .has_twin_comm = 1,.twin_comm = MPI_COMM_WORLD
+        };
+
+        c.send = (struct part) {.is_used = 1,.n = 1,.kind = kind,.shift = i / 14 * rank};
+        c.recv = (struct part) {.is_used = 1,.n = nprocs,.kind = kind,.shift = i / 14};
+        c.send.is_in_place = is_in_place;
+        c.send.count[0] = n;
+        c.send.type[0] = types[i % 2];
+        for (int k = 0; k < nprocs; k++) {
+            c.recv.count[k] = n;
+            c.recv.displ[k] = (MPI_Aint) k * n;
+            c.recv.type[k] = types[i % 2];
+        }
+        part_measure(&c.send, 0);
+        part_measure(&c.recv, 0);
+        if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
+            fprintf(stderr, "... MPI_Allgather, %d elements\n", n);
+    }
+    if (direct_parts() - before < 14 * nprocs)
+        report_fail("%ld parts of 28 allgathers were direct", direct_parts() - before);
+}
+
+/* The same bits in all processes, whatever the order of the summands' sizes. */
+static void bits_run(MPI_Comm comm)
+{
+    enum { N = 3001 };
+    double *values = malloc(N * sizeof(double));
+    double *all = malloc(N * sizeof(double) * (size_t) nprocs);
+    struct mem mem;
+
+    mem_alloc(&mem, kind, N * sizeof(double));
+    for (int repeat = 0; repeat < 3; repeat++) {
+        srand(7u + (unsigned) rank);
+        for (int i = 0; i < N; i++)
+            values[i] = (double) rand() / (1 + rand() % 1000) - 1e6 * (rank % 2);
+        mem_write(&mem, 0, values, N * sizeof(double));
+        CHECK_MPI(MPI_Allreduce(MPI_IN_PLACE, mem.addr, N, MPI_DOUBLE, MPI_SUM, comm));
+        mem_read(&mem, 0, values, N * sizeof(double));
+        CHECK_MPI(MPI_Allgather(values, N, MPI_DOUBLE, all, N, MPI_DOUBLE, MPI_COMM_WORLD));
+        for (int i = 1; i < nprocs; i++)
+            report_compare("a sum in two processes", all + i * N, all, N * sizeof(double));
+    }
+    mem_free(&mem);
+    free(values);
+    free(all);
+}
+
+/* A process with its operand in host memory keeps all from this way, and later calls come back to
+ * it. */
+static void mixed_run(MPI_Comm comm)
+{
+    const struct operands o = { MPI_SUM, MPI_INT };
+    int sum = 0, one = 1;
+    long before;
+    struct mem from, to;
+
+    mem_alloc(&from, kind, sizeof(int));
+    mem_alloc(&to, kind, sizeof(int));
+    mem_write(&from, 0, &one, sizeof(int));
+    for (int i = 0; i < 9; i++) {
+        void *buf = rank == i % nprocs ? &sum : to.addr;
+        CHECK_MPI(MPI_Allreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm));
+        if (buf != &sum)
+            mem_read(&to, 0, &sum, sizeof(int));
+        CHECK(sum == nprocs);
+    }
+    before = direct_parts();
+    for (int i = 0; i < 16; i++)
+        reduction_run(comm, CALL__allreduce, &o, 1, 0, 1);
+    if (direct_parts() == before)
+        report_fail("no reduction was direct after %d others", 9);
+    mem_free(&from);
+    mem_free(&to);
+}
+
+/* A sum of n integers in which a driver call of one process fails: its call number `at`. Either all
+ * get the sum, or some get an error; the next sum is right. Returns whether there were that many
+ * calls. */
+static int fault_run(MPI_Comm comm, struct mem *mem, int n, int victim, long at)
+{
+    int *values = malloc((size_t) n * sizeof(int));
+    int err, fired = 0, nfailed, failed;
+
+    for (int repeat = 0; repeat < 2; repeat++) {
+        for (int i = 0; i < n; i++)
+            values[i] = i + rank;
+        mem_write(mem, 0, values, (size_t) n * sizeof(int));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (repeat == 0 && rank == victim)
+            gpu.emu_fail_set(NULL, at, CODE, 1);
+        err = MPI_Allreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm);
+        if (repeat == 0 && rank == victim) {
+            fired = gpu.emu_failed_count() > 0;
+            gpu.emu_fail_set(NULL, 0, 0, 1);
+        }
+        failed = err != MPI_SUCCESS;
+        CHECK_MPI(MPI_Allreduce(&failed, &nfailed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        mem_read(mem, 0, values, (size_t) n * sizeof(int));
+        for (int i = 0; i < n && nfailed == 0; i++) {
+            if (values[i] != nprocs * i + nprocs * (nprocs - 1) / 2) {
+                report_fail("call %ld of rank %d fails: element %d is %d", at, victim, i,
+                            values[i]);
+                break;
+            }
+        }
+        if (repeat == 1 && err)
+            report_fail("after call %ld of rank %d has failed: %s", at, victim,
+                        report_mpi_text(err));
+    }
+    CHECK_MPI(MPI_Bcast(&fired, 1, MPI_INT, victim, MPI_COMM_WORLD));
+    free(values);
+    return fired;
+}
+
+/* Each driver call of a sum fails once, in either process.
+ *   is_new  (IN)  of one in memory and on a communicator that are used for the first time */
+static void faults_run(int is_new, int victim)
+{
+    enum { N = 4096, MAX_CALLS = 200 };
+    MPI_Comm comm = MPI_COMM_NULL;
+    struct mem mem;
+    int fired = 1;
+    long at;
+
+    for (at = 1; fired && at < MAX_CALLS; at++) {
+        if (is_new || at == 1) {
+            mem_alloc(&mem, kind, N * sizeof(int));
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        }
+        fired = fault_run(comm, &mem, N, victim, at);
+        if (is_new || !fired) {
+            mem_free(&mem);
+            MPI_Comm_free(&comm);
+        }
+    }
+    CHECK(at > 3 && !fired);
+}
+
+void direct_faults_run(void)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    if (!gpu.is_emulated)
+        report_fail("only the emulated driver fails on demand");
+    for (int i = 0; i < 4 && gpu.is_emulated; i++)
+        faults_run(i / 2, i % 2);
+}
+
+void direct_run(unsigned seed, unsigned one_in)
+{
+    MPI_Comm comm;
+    const int has_two = mem_exists(MEM__OTHER_DEVICE);
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    if (has_two && rank % 2)
+        kind = MEM__OTHER_DEVICE;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    reductions_run(comm, seed, one_in);
+    /* Not where processes share a GPU */
+    if (nprocs <= 1 + has_two)
+        allgathers_run(comm);
+    bits_run(comm);
+    mixed_run(comm);
+    MPI_Comm_free(&comm);
+}
