@@ -17,7 +17,8 @@ noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt_temp.h      \
     src/mpi/datatype/gpu/gpudt_topo.h      \
     src/mpi/datatype/gpu/gpudt_topo_impl.h \
-    src/mpi/datatype/gpu/gpudt_vars.h
+    src/mpi/datatype/gpu/gpudt_vars.h      \
+    src/mpi/datatype/gpu/gpudt_window.h
 
 mpi_core_sources +=                     \
     src/mpi/datatype/gpu/gpudt_report.c

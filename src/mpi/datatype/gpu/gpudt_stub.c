@@ -14,6 +14,7 @@
 #include "gpudt_reduce.h"
 #include "gpudt_temp.h"
 #include "gpudt_shared.h"
+#include "gpudt_window.h"
 
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
 {
@@ -291,6 +292,30 @@ bool MPIR_Gpudt_may_unmap(void)
 
 void MPIR_Gpudt_process_drop(uint64_t process)
 {
+}
+
+bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem)
+{
+    return false;
+}
+
+int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
+{
+    *target = NULL;
+    return MPI_SUCCESS;
+}
+
+void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
+{
+}
+
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
+                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
+                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op, bool * is_taken)
+{
+    *op = NULL;
+    *is_taken = false;
+    return MPI_SUCCESS;
 }
 
 int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype,

@@ -20,6 +20,7 @@
 
 #include "gpudt.h"
 #include "gpudt_host.h"
+#include "mpidi_gpudt_window.h"
 
 /* ---- buffers ---- */
 

@@ -52,9 +52,12 @@ static bool has_ended;          /* some request was completed */
 static int hook_id;
 static bool has_hook = false;
 
-/* From ch3u_gpudt_self.c; NULL: no such message so far. */
-static MPIDI_Gpudt_advance_fn others_advance = NULL;
-static void (*others_end) (void) = NULL;
+/* From MPIDI_Gpudt_hook_also. */
+#define MAX_OTHERS 2
+static struct other {
+    MPIDI_Gpudt_advance_fn advance;     /* NULL: no such operation so far */
+    void (*end) (void);
+} others[MAX_OTHERS];
 
 /* ---- the progress engine ---- */
 
@@ -132,7 +135,7 @@ void MPIDI_Gpudt_msg_advance_later(struct MPIDI_Gpudt_msg *msg)
 static int hook(int *made_progress)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
-    bool are_others_busy;
+    bool are_others_busy = false;
 
     if (is_advancing)
         return MPI_SUCCESS;
@@ -142,7 +145,8 @@ static int hook(int *made_progress)
     /* Advancing a message may append to the list; it removes no other message */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
         msg_run(msg);
-    are_others_busy = others_advance && others_advance(&has_ended);
+    for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
+        are_others_busy |= others[i].advance(&has_ended);
     if (!MPIDI_Gpudt_wait_serve(msg_run) && actives == NULL && !are_others_busy) {
         MPIDI_Gpudt_is_busy = false;
         MPIR_Progress_hook_deactivate(hook_id);
@@ -186,8 +190,8 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
             msg->req->dev.gpudt = NULL;
         msg_free(msg);
     }
-    if (others_end)
-        others_end();
+    for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
+        others[i].end();
     MPIR_Progress_hook_deregister(hook_id);
     has_hook = false;
     MPIDI_Gpudt_is_busy = false;
@@ -214,8 +218,13 @@ int MPIDI_Gpudt_hook_make(void)
 
 void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void))
 {
-    others_advance = advance;
-    others_end = end;
+    int i = 0;
+
+    while (i < MAX_OTHERS && others[i].advance && others[i].advance != advance)
+        i++;
+    MPIR_Assert(i < MAX_OTHERS);
+    others[i].advance = advance;
+    others[i].end = end;
 }
 
 void MPIDI_Gpudt_poll_pause(void)
@@ -289,6 +298,7 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
         if (msg->segment[i].state == MPIDI_GPUDT_SEGMENT__ARRIVING)
             rest_drop(req);
         MPIDI_Gpudt_segment_clear(&msg->segment[i]);
+    }
     if (msg->mpi_errno)
         req->status.MPI_ERROR = msg->mpi_errno;
     msg->req = NULL;

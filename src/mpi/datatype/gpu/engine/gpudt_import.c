@@ -40,7 +40,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        Whether a receiver maps GPU memory of senders on the same node and copies from it.
+        Whether a receiver maps GPU memory of senders on the same node and copies from it, and the
+        origin of MPI_Put and MPI_Get that of windows.
         auto   - Where the GPUs can access each other, and once mapping the memory pays off
         never  - Messages pass through host memory
         always - Map memory when it is first seen

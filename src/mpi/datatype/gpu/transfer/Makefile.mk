@@ -54,5 +54,6 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
-    src/mpi/datatype/gpu/transfer/gpudt_temp.c
+    src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_window.c
 endif BUILD_GPUDT_CUDA

@@ -1,0 +1,50 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Windows in GPU memory that other processes of the node map, to copy to and from them without the
+ * process that owns the window. Built with and without CUDA, so it must not know cuda.h. Callers
+ * hold the lock of the progress engine. */
+
+#ifndef GPUDT_WINDOW_H_INCLUDED
+#define GPUDT_WINDOW_H_INCLUDED
+
+#include "gpudt.h"
+
+/* The *exposure* of a window: what another process of the node needs to map its memory. */
+#define MPIR_GPUDT_EXPOSURE_SZ 128
+
+/* A window of another process, in a process that may map it. */
+typedef struct MPIR_Gpudt_target MPIR_Gpudt_target_t;
+
+/* Describe the memory of a window of this process.
+ *   base, size  (IN)   the window
+ *   mem         (OUT)  MPIR_GPUDT_EXPOSURE_SZ bytes, aligned to 8; all zero if it cannot be mapped
+ * Returns whether other processes can map it: not if it is host or managed memory, a mapped virtual
+ * range or memory of a pool, if the driver fails, or if MPIR_CVAR_GPUDT_DIRECT forbids it. */
+bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem);
+
+/* Get ready to use a window of another process; its memory is mapped when it is first used.
+ *   mem     (IN)   from MPIR_Gpudt_expose there
+ *   target  (OUT)  NULL if it cannot be mapped. Freed by MPIR_Gpudt_target_free */
+int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target);
+
+/* Release a target and its reference to the mapped memory, which remains mapped as long as
+ * operations use it. NULL is allowed. */
+void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
+
+/* Start to copy between a buffer of this process and a window of another one.
+ *   disp, count, datatype     (IN)   place in the window, in bytes, and what is there
+ *   buf, bufcount, buftype    (IN)   the buffer
+ *   is_get                    (IN)   from the window to the buffer; else the reverse
+ *   op                        (OUT)  as for MPIR_Gpudt_ipack
+ *   is_taken                  (OUT)  false: nothing was started, and a message must do it. The
+ *                                    buffer is not GPU memory, the window cannot be mapped, the data
+ *                                    would not be within its allocation, or sizes differ */
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
+                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
+                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op,
+                           bool * is_taken);
+
+#endif /* GPUDT_WINDOW_H_INCLUDED */

@@ -1,0 +1,245 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Copies to and from windows of other processes, which this one maps. Must not know how processes
+ * exchange the description of a window, nor when the window may be accessed.
+ *
+ * Mapped virtual ranges are left out. The driver does not mark them (gpudt_memops.c), so only the
+ * process that owns such memory can order a copy after its own fills. */
+
+#include "mpiimpl.h"
+#include "gpudt_window.h"
+#include "gpudt_buffer_impl.h"
+#include "gpudt_data.h"
+#include "gpudt_error.h"
+#include "gpudt_offer.h"
+#include "gpudt_start.h"
+#include "gpudt_vars.h"
+#include "engine/gpudt_import.h"
+
+/* A window is used often: mapping it pays off at once. */
+#define SAVED_US 1e6
+
+struct exposure {
+    uint64_t addr;              /* of the window */
+    uint64_t process, gpu, id;  /* of its allocation, as in an export; id 0: cannot be mapped */
+    uint64_t base, sz;
+    CUipcMemHandle handle;
+};
+MPII_GPUDT_STATIC_ASSERT(sizeof(struct exposure) <= MPIR_GPUDT_EXPOSURE_SZ, "it has room");
+
+struct MPIR_Gpudt_target {
+    uint64_t offset;            /* of the window in its allocation */
+    struct MPII_Gpudt_export export;
+    MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping */
+    struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
+};
+
+/* ---- the process that owns the window ---- */
+
+bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem)
+{
+    MPIR_Gpudt_buffer *buffer = NULL;
+    const struct MPII_Gpudt_export *export = NULL;
+    struct exposure *exposure = mem;
+
+    memset(mem, 0, MPIR_GPUDT_EXPOSURE_SZ);
+    if (base == NULL || size <= 0)
+        goto fn_exit;
+    /* An error shows again when the window is used */
+    if (MPIR_Gpudt_buffer_make(base, size, MPI_BYTE, &buffer) != MPI_SUCCESS || buffer == NULL)
+        goto fn_exit;
+    if (!MPIR_Gpudt_ptr_is_private(&buffer->side.ptr))
+        export = MPII_Gpudt_buffer_export(buffer);
+    if (export == NULL)
+        goto fn_exit;
+    exposure->addr = (uintptr_t) base;
+    exposure->process = export->process;
+    exposure->gpu = export->gpu;
+    exposure->id = export->id;
+    exposure->base = export->base;
+    exposure->sz = export->sz;
+    exposure->handle = export->handle;
+
+  fn_exit:
+    MPIR_Gpudt_buffer_free(buffer);
+    return export != NULL;
+}
+
+/* ---- a process that maps it ---- */
+
+int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct exposure *exposure = mem;
+    MPIR_Gpudt_target_t *t;
+
+    *target = NULL;
+    if (exposure->id == 0)
+        goto fn_exit;
+    t = MPL_calloc(1, sizeof(*t), MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!t, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    t->offset = exposure->addr - exposure->base;
+    t->export.process = exposure->process;
+    t->export.gpu = exposure->gpu;
+    t->export.id = exposure->id;
+    t->export.base = exposure->base;
+    t->export.sz = exposure->sz;
+    t->export.handle = exposure->handle;
+    *target = t;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void mapping_leave(MPIR_Gpudt_target_t * t)
+{
+    if (t->mapping)
+        MPII_Gpudt_import_release(t->mapping);
+    t->mapping = NULL;
+}
+
+void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * t)
+{
+    if (t)
+        mapping_leave(t);
+    MPL_free(t);
+}
+
+/* Map a target's memory, or find it mapped.
+ *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
+ *   mem      (OUT)  its address */
+static int target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
+                      struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (likely(t->mapping && t->engine == engine)) {
+        *mem = MPII_Gpudt_import_open(t->mapping);
+        *mapping = t->mapping;
+        goto fn_exit;
+    }
+    *mapping = NULL;
+    if (MPII_Gpudt_import_find(engine, &t->export, SAVED_US) == NULL)
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_offer_map(&t->export, engine, mapping, mem);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*mapping == NULL)
+        goto fn_exit;
+    /* One reference for the operation, one that keeps it mapped until the window is freed */
+    mapping_leave(t);
+    t->mapping = *mapping;
+    t->engine = engine;
+    MPII_Gpudt_import_open(t->mapping);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Describe data in a window as memory of an engine.
+ *   mem      (IN)   where its allocation is mapped
+ *   is_good  (OUT)  false: it is not within the allocation, or there is no memory for its type,
+ *                   which a message does without */
+static int side_make(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint disp, MPI_Aint count,
+                     MPI_Datatype datatype, MPII_Gpudt_engine_t * engine, int64_t n,
+                     struct MPII_Gpudt_side *side, bool * is_good)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPII_Gpudt_data data = {
+        .addr = (char *) (uintptr_t) (mem + t->offset) + disp,.count = count,.datatype = datatype
+    };
+
+    *is_good = false;
+    MPII_Gpudt_side_own(engine, NULL, NULL, side);
+    MPII_Gpudt_data_measure(&data);
+    if (MPII_Gpudt_data_size(&data) != n || data.is_absolute)
+        goto fn_exit;
+    MPII_Gpudt_side_place(&data, n, side);
+    mpi_errno = MPII_Gpudt_side_set(&data, n, side);
+    if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
+        mpi_errno = MPI_SUCCESS;
+        goto fn_exit;
+    }
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    side->engine = engine;
+    side->reached_by = engine;
+    side->place = MPII_GPUDT_PLACE__PEER;
+    *is_good = (uintptr_t) side->low >= mem && side->low <= side->high &&
+        (uintptr_t) side->high <= mem + t->export.sz;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether a buffer can be one end of a copy by its GPU. */
+static bool is_suited(const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
+{
+    return buffer && MPIR_Gpudt_is_direct(buffer) &&
+        MPII_Gpudt_is_good_for_shared(buffer->side.engine, buffer->size,
+                                      buffer->side.type || !HANDLE_IS_BUILTIN(datatype));
+}
+
+static void trace(const MPIR_Gpudt_target_t * t, int64_t n, bool is_get, bool is_taken)
+{
+    fprintf(stderr, "[%d] gpudt: %s of %lld bytes, process %llx, GPU %d: %s\n",
+            MPIR_Process.rank, is_get ? "get" : "put", (long long) n,
+            (unsigned long long) t->export.process, (int) t->export.gpu,
+            is_taken ? "mapped" : "by messages");
+}
+
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
+                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
+                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op, bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_buffer *buffer = NULL;
+    MPIR_Gpudt_op local = {
+        .lane = is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK
+    };
+    CUdeviceptr mem = 0;
+
+    MPIR_FUNC_ENTER;
+
+    *op = NULL;
+    *is_taken = false;
+    mpi_errno = MPIR_Gpudt_buffer_make(buf, bufcount, buftype, &buffer);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    local.n = buffer ? buffer->size : 0;
+    if (!is_suited(buffer, datatype))
+        goto fn_exit;
+    mpi_errno = target_map(target, buffer->side.engine, &local.mapping, &mem);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (local.mapping == NULL)
+        goto fn_exit;
+    mpi_errno = side_make(target, mem, disp, count, datatype, buffer->side.engine, local.n,
+                          is_get ? &local.src : &local.dst, is_taken);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!*is_taken)
+        goto fn_exit;
+    MPII_Gpudt_buffer_part(buffer, 0, local.n, is_get ? &local.dst : &local.src);
+    mpi_errno = MPII_Gpudt_op_start(&local, op);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPII_Gpudt_op_release(&local);
+    MPIR_Gpudt_buffer_free(buffer);
+    if (*is_taken)
+        MPII_GPUDT_COUNT(window_direct, 1);
+    else
+        MPII_GPUDT_COUNT(window_refused, 1);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        trace(target, local.n, is_get, *is_taken);
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    *is_taken = true;
+    goto fn_exit;
+}

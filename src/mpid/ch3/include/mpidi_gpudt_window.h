@@ -1,0 +1,96 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI_Put and MPI_Get on windows in GPU memory that this process maps: the interface for MPICH's
+ * own files of ch3. Included by mpidi_gpudt_rma.h. Callers hold the lock of the progress engine.
+ *
+ * Of a window that has such memory in any process, all processes know it. The origin then copies by
+ * its own GPU: it starts an operation when it may access the target's memory, and waits for its end
+ * before it tells the target, or returns from a flush. What is not suited goes by messages, as do
+ * all other operations; the two may be mixed. See ch3u_gpudt_window.c. */
+
+#ifndef MPIDI_GPUDT_WINDOW_H_INCLUDED
+#define MPIDI_GPUDT_WINDOW_H_INCLUDED
+
+struct MPIDI_RMA_Target;
+
+/* ---- life ---- */
+
+/* Whether the memory of a window of this process can be mapped by others of the node, as a part of
+ * what processes exchange when a window is created: to be added to its disp_unit. Greater than any
+ * int, or 0. */
+MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size);
+
+static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, MPI_Aint size)
+{
+    return unlikely(MPIR_Gpudt_is_possible()) ? MPIDI_Gpudt_win_expose_any(win, base, size) : 0;
+}
+
+/* Exchange what is needed to map each other's memory, if there is any. Collective.
+ *   table  (IN)  what was exchanged: four elements for each process, of which the third is the
+ *                disp_unit with that addition */
+int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table);
+
+/* Wait for operations that an erroneous program has left, and release all of it. The other processes
+ * do not access the window any more. */
+void MPIDI_Gpudt_win_end_any(MPIR_Win * win);
+
+static inline void MPIDI_Gpudt_win_end(MPIR_Win * win)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_end_any(win);
+}
+
+/* ---- synchronization ---- */
+
+/* Wait for the ends of all copies to and from a rank's window; a negative rank: of all ranks. The
+ * window keeps their errors. */
+void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank);
+
+static inline void MPIDI_Gpudt_win_wait(MPIR_Win * win, int rank)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_wait_any(win, rank);
+}
+
+/* At the end of a fence: wait until all processes have completed their part of it. */
+int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win);
+
+static inline int MPIDI_Gpudt_win_fenced(MPIR_Win * win)
+{
+    return unlikely(win->gpudt) ? MPIDI_Gpudt_win_fenced_any(win) : MPI_SUCCESS;
+}
+
+/* In MPI_Win_lock: wait until a lock that was called for is granted, if this process can map the
+ * target's memory. */
+int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, struct MPIDI_RMA_Target *target);
+
+static inline int MPIDI_Gpudt_win_lock(MPIR_Win * win, struct MPIDI_RMA_Target *target)
+{
+    return unlikely(win->gpudt) ? MPIDI_Gpudt_win_lock_any(win, target) : MPI_SUCCESS;
+}
+
+/* In MPI_Win_lock_all: get the locks of all windows that this process can map. */
+int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win);
+
+static inline int MPIDI_Gpudt_win_lock_all(MPIR_Win * win)
+{
+    return unlikely(win->gpudt) ? MPIDI_Gpudt_win_lock_all_any(win) : MPI_SUCCESS;
+}
+
+/* ---- operations ---- */
+
+/* Start MPI_Put or, if is_get, MPI_Get. Returns whether it was started or has failed, with
+ * *mpi_errno_ptr. Otherwise a message must do it.
+ *   ureq  (IN)  request to complete at the end; NULL: none */
+bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                          MPI_Datatype datatype, const void *buf, int bufcount,
+                          MPI_Datatype buftype, bool is_get, MPIR_Request * ureq,
+                          int *mpi_errno_ptr);
+
+#define MPIDI_Gpudt_takes_move(win_, ...)                                       \
+    (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_move(win_, __VA_ARGS__))
+
+#endif /* MPIDI_GPUDT_WINDOW_H_INCLUDED */

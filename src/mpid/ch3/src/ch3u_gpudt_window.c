@@ -1,0 +1,400 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI_Put and MPI_Get by the origin alone, whose GPU maps the target's window:
+ *
+ *     MPI_Win_create    the processes of a node exchange what they need to map each other's memory
+ *     MPI_Put, MPI_Get  map it at the first use; start a copy, and do not wait
+ *     flush, end of     wait for the copies, and only then go on: to messages of the epoch, and to
+ *     the epoch         what tells the target
+ *
+ * A copy must not start before the target has exposed its memory. ch3 sends its own operations as
+ * early as possible and leaves that to the target, or to its state machine. So:
+ *
+ *     fence       ch3 starts a barrier at the end of a fence, and holds back messages of the next
+ *                 epoch until it has ended. MPI_Win_fence waits for it, in all processes: the
+ *                 barrier needs the progress of each of them
+ *     start       the first copy waits for the messages of MPI_Win_post
+ *     lock        MPI_Win_lock and MPI_Win_lock_all wait for the locks of windows that can be mapped.
+ *                 From then on the target need not call MPI
+ *
+ * In any other state the operation goes by messages. The same goes for origins in host memory,
+ * dynamic windows, and accumulates. Both kinds may be in flight to a target: MPI does not order puts
+ * and gets.
+ *
+ * Copies are waited for in the order from the last to the first: waiting for the last one launches
+ * what is queued behind others (gpudt_batch.h). */
+
+#include "mpidimpl.h"
+#include "mpidrma.h"
+#include "mpidi_gpudt_msg.h"
+#include "gpudt_window.h"
+
+/* Added to disp_unit in the table that processes exchange: the window can be mapped. */
+#define EXPOSED ((int64_t) 1 << 62)
+
+#define MAX_COPIES 256          /* of a window in flight */
+
+struct copy {
+    struct copy *next, *prev;   /* of the window */
+    struct copy *next_req, *prev_req;   /* of those with a request */
+    struct MPIDI_Gpudt_win *win;
+    int rank;                   /* of the target */
+    MPIR_Gpudt_op *op;
+    MPIR_Request *ureq;         /* NULL: none */
+};
+
+struct peer {
+    int rank;                   /* in the window's communicator; -1: no such process */
+    MPIR_Gpudt_target_t *target;        /* NULL: cannot be mapped */
+};
+
+struct MPIDI_Gpudt_win {
+    MPI_Win handle;
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];       /* of this process */
+    struct copy *copies;        /* in flight */
+    int ncopies;
+    int npeers;                 /* processes of the node */
+    struct peer *peer;
+};
+
+static struct copy *requests = NULL;    /* copies with a request, of all windows */
+
+/* ---- life ---- */
+
+static struct MPIDI_Gpudt_win *win_make(MPIR_Win * win)
+{
+    if (win->gpudt == NULL)
+        win->gpudt = MPL_calloc(1, sizeof(*win->gpudt), MPL_MEM_RMA);
+    if (win->gpudt)
+        win->gpudt->handle = win->handle;
+    return win->gpudt;
+}
+
+MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
+{
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
+
+    if (win->comm_ptr->node_comm == NULL || !MPIR_Gpudt_expose(base, size, exposure) ||
+        win_make(win) == NULL)
+        return 0;
+    memcpy(win->gpudt->exposure, exposure, sizeof(exposure));
+    return (MPI_Aint) EXPOSED;
+}
+
+/* Get the exposures of all processes of the node, which have some. */
+static int peers_make(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    const MPIR_Comm *comm = win->comm_ptr;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    const int n = comm->node_comm->local_size;
+    char *all = NULL;
+    MPIR_CHKLMEM_DECL(1);
+
+    MPIR_CHKLMEM_MALLOC(all, char *, (MPI_Aint) n * MPIR_GPUDT_EXPOSURE_SZ, mpi_errno, "exposures",
+                        MPL_MEM_RMA);
+    w->peer = MPL_calloc(n, sizeof(w->peer[0]), MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!w->peer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    w->npeers = n;
+    mpi_errno = MPIR_Allgather(w->exposure, MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, all,
+                               MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        const int i = comm->intranode_table[rank];
+        if (i < 0)
+            continue;
+        w->peer[i].rank = rank;
+        if (rank == comm->rank)
+            continue;
+        mpi_errno = MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
+                                           &w->peer[i].target);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    MPIR_CHKLMEM_FREEALL();
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIR_Comm *comm = win->comm_ptr;
+    bool are_any = false, are_any_here = false;
+
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        if (likely(table[4 * rank + 2] < EXPOSED))
+            continue;
+        are_any = true;
+        are_any_here |= comm->node_comm && comm->intranode_table[rank] >= 0;
+    }
+    if (likely(!are_any))
+        goto fn_exit;
+    MPIR_ERR_CHKANDJUMP1(!win_make(win), mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU window");
+    if (are_any_here)
+        mpi_errno = peers_make(win);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
+{
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+
+    MPIDI_Gpudt_win_wait_any(win, -1);
+    for (int i = 0; i < w->npeers; i++)
+        MPIR_Gpudt_target_free(w->peer[i].target);
+    MPL_free(w->peer);
+    MPL_free(w);
+    win->gpudt = NULL;
+}
+
+/* ---- copies in flight ---- */
+
+/* Remove a copy that is complete, and report its error. */
+static void copy_end(struct copy *copy, int mpi_errno)
+{
+    struct MPIDI_Gpudt_win *w = copy->win;
+
+    DL_DELETE(w->copies, copy);
+    w->ncopies--;
+    if (copy->ureq) {
+        DL_DELETE_NP(requests, copy, next_req, prev_req);
+        copy->ureq->status.MPI_ERROR = mpi_errno;
+        MPID_Request_complete(copy->ureq);
+    } else if (unlikely(mpi_errno)) {
+        MPIDI_Gpudt_win_fail(w->handle, mpi_errno);
+    }
+    MPL_free(copy);
+}
+
+/* For MPIDI_Gpudt_hook_also: only requests must complete without a call for their window. */
+static bool requests_advance(bool * has_ended)
+{
+    struct copy *copy, *next;
+
+    DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
+        int done, mpi_errno = MPIR_Gpudt_test(copy->op, &done);
+        if (done) {
+            copy_end(copy, mpi_errno);
+            *has_ended = true;
+        }
+    }
+    return requests != NULL;
+}
+
+/* For MPIDI_Gpudt_hook_also: copies of windows that the program has not freed. */
+static void requests_end(void)
+{
+    struct copy *copy, *next;
+
+    DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
+        MPIR_Gpudt_free(copy->op);
+        copy_end(copy, MPI_SUCCESS);
+    }
+}
+
+void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
+{
+    struct copy *copy, *prev;
+
+    for (copy = win->gpudt->copies ? win->gpudt->copies->prev : NULL; copy; copy = prev) {
+        prev = copy == win->gpudt->copies ? NULL : copy->prev;
+        if (rank < 0 || copy->rank == rank)
+            copy_end(copy, MPIR_Gpudt_wait(copy->op));
+    }
+}
+
+/* Take over an operation in flight; NULL: it is complete. Without memory, it is waited for. */
+static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPIR_Request * ureq)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct copy *copy = NULL;
+
+    if (op && (ureq == NULL || MPIDI_Gpudt_hook_make() == MPI_SUCCESS))
+        copy = MPL_calloc(1, sizeof(*copy), MPL_MEM_RMA);
+    if (copy == NULL) {
+        mpi_errno = MPIR_Gpudt_wait(op);
+        if (ureq && mpi_errno == MPI_SUCCESS)
+            mpi_errno = MPID_Request_complete(ureq);
+        goto fn_exit;
+    }
+    copy->win = w;
+    copy->rank = rank;
+    copy->op = op;
+    copy->ureq = ureq;
+    DL_APPEND(w->copies, copy);
+    w->ncopies++;
+    if (ureq) {
+        DL_APPEND_NP(requests, copy, next_req, prev_req);
+        MPIDI_Gpudt_hook_also(requests_advance, requests_end);
+        MPIDI_Gpudt_wake();
+    }
+
+  fn_exit:
+    return mpi_errno;
+}
+
+/* ---- synchronization ---- */
+
+static MPIR_Gpudt_target_t *target_of(const MPIR_Win * win, int rank)
+{
+    const struct MPIDI_Gpudt_win *w = win->gpudt;
+    int i = w->npeers ? win->comm_ptr->intranode_table[rank] : -1;
+
+    return i < 0 ? NULL : w->peer[i].target;
+}
+
+int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED) {
+        mpi_errno = wait_progress_engine();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Also asks again if the target has had no memory to note the request. */
+int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
+{
+    int mpi_errno = MPI_SUCCESS, made_progress;
+
+    if (target_of(win, target->target_rank) == NULL)
+        goto fn_exit;
+    while (target->access_state != MPIDI_RMA_LOCK_GRANTED) {
+        mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, target->target_rank, &made_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (target->access_state == MPIDI_RMA_LOCK_GRANTED)
+            break;
+        mpi_errno = wait_progress_engine();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The locks are those for messages to these targets. All are asked for before waiting. */
+int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, made_progress;
+    const struct MPIDI_Gpudt_win *w = win->gpudt;
+    MPIDI_RMA_Target_t *target;
+
+    for (int i = 0; i < w->npeers; i++) {
+        if (w->peer[i].target == NULL)
+            continue;
+        mpi_errno = MPIDI_CH3I_Win_create_target(win, w->peer[i].rank, &target);
+        MPIR_ERR_CHECK(mpi_errno);
+        target->access_state = MPIDI_RMA_LOCK_CALLED;
+        target->lock_type = MPI_LOCK_SHARED;
+        mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, w->peer[i].rank, &made_progress);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    for (int i = 0; i < w->npeers; i++) {
+        mpi_errno = MPIDI_CH3I_Win_find_target(win, w->peer[i].rank, &target);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (target)
+            mpi_errno = MPIDI_Gpudt_win_lock_any(win, target);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether this process may access a target's memory now. Waits for MPI_Win_post. */
+static int access_check(MPIR_Win * win, int rank, bool * may_access)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_RMA_Target_t *target;
+
+    *may_access = true;
+    switch (win->states.access_state) {
+        case MPIDI_RMA_FENCE_GRANTED:
+        case MPIDI_RMA_PSCW_GRANTED:
+        case MPIDI_RMA_LOCK_ALL_GRANTED:
+            break;
+        case MPIDI_RMA_PSCW_ISSUED:
+            while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED) {
+                mpi_errno = wait_progress_engine();
+                MPIR_ERR_CHECK(mpi_errno);
+            }
+            break;
+        case MPIDI_RMA_PER_TARGET:
+        case MPIDI_RMA_LOCK_ALL_CALLED:
+            mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &target);
+            MPIR_ERR_CHECK(mpi_errno);
+            *may_access = target && target->access_state == MPIDI_RMA_LOCK_GRANTED;
+            break;
+        default:
+            *may_access = false;
+            break;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* ---- operations ---- */
+
+bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                          MPI_Datatype datatype, const void *buf, int bufcount,
+                          MPI_Datatype buftype, bool is_get, MPIR_Request * ureq,
+                          int *mpi_errno_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_target_t *target = target_of(win, rank);
+    MPIR_Gpudt_op *op = NULL;
+    bool is_taken = false, may_access;
+
+    if (target == NULL || MPIR_Gpudt_is_near(buf, bufcount, buftype))
+        goto fn_exit;
+    mpi_errno = access_check(win, rank, &may_access);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!may_access)
+        goto fn_exit;
+    if (win->gpudt->ncopies == MAX_COPIES)
+        copy_end(win->gpudt->copies, MPIR_Gpudt_wait(win->gpudt->copies->op));
+    mpi_errno = MPIR_Gpudt_target_move(target, disp * win->basic_info_table[rank].disp_unit, count,
+                                       datatype, buf, bufcount, buftype, is_get, &op, &is_taken);
+    if (mpi_errno == MPI_SUCCESS && is_taken)
+        mpi_errno = copy_add(win->gpudt, rank, op, ureq);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    *mpi_errno_ptr = mpi_errno;
+    return is_taken;
+  fn_fail:
+    is_taken = true;
+    if (ureq) {
+        /* The caller would not free it */
+        ureq->status.MPI_ERROR = mpi_errno;
+        mpi_errno = MPID_Request_complete(ureq);
+    }
+    goto fn_exit;
+}

@@ -1,0 +1,326 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Measures MPI_Put and MPI_Get with MPI_Win_flush between the GPUs of two processes, while the target
+ * is not in MPI, beside what the hardware does: an empty kernel with a synchronization (launch), and
+ * the driver's copy to memory of the other process that the program has mapped itself (copy, which
+ * is 2-D for rows). Prints CSV: the median time in us.
+ *
+ *     contig          8 B to --most
+ *     strided         the same bytes, every second double
+ *     32x1024         32 operations of 1 KiB, then one flush
+ *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
+ *
+ * Each process uses a GPU of its own if there are two. What was put is got back and compared. Memory
+ * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always): messages would wait for the target for ever.
+ *
+ *   mpiexec -n 2 bench_rma [--most BYTES] [--edge N] [--milliseconds MS]
+ *
+ * exit status: 0 good, 1 wrong data, 2 cannot run as asked */
+
+#include <cuda.h>
+#include <mpi.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "bench.h"
+
+#define MAX_SAMPLES 400
+#define MIN_SAMPLES 10
+#define MANY 32
+#define MANY_BYTES 1024
+
+#define CU(call_)                                                                       \
+    do {                                                                                \
+        CUresult res_ = (call_);                                                        \
+        if (res_ != CUDA_SUCCESS) {                                                     \
+            fprintf(stderr, "bench_rma: error %d of %s\n", (int) res_, #call_);         \
+            MPI_Abort(MPI_COMM_WORLD, 2);                                               \
+        }                                                                               \
+    } while (0)
+
+/* Rows of doubles in a buffer, and the datatype of all of them. */
+struct shape {
+    char name[32];
+    size_t rows, row, pitch;    /* bytes */
+    MPI_Datatype type;
+};
+
+enum how { PUT, GET, COPY, LAUNCH, NHOWS };
+static const char *const how_names[NHOWS] = { "put", "get", "copy", "launch" };
+
+static int rank;
+static long most = 64L << 20, edge = 512, milliseconds = 50;
+static MPI_Win win;
+static CUdeviceptr mine, theirs;        /* this process's buffer; one of the target, mapped here */
+static size_t sz;               /* of each */
+static CUstream stream;
+static CUfunction empty;       /* NULL: a driver that takes no kernels, such as the emulated one */
+
+static const char ptx[] =
+    ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry empty() { ret; }\n";
+
+/* ---- shapes ---- */
+
+static struct shape rows_make(const char *name, size_t rows, size_t row, size_t pitch)
+{
+    struct shape s = {.rows = rows,.row = row,.pitch = pitch };
+
+    snprintf(s.name, sizeof(s.name), "%s", name);
+    MPI_Type_vector((int) rows, (int) (row / sizeof(double)), (int) (pitch / sizeof(double)),
+                    MPI_DOUBLE, &s.type);
+    MPI_Type_commit(&s.type);
+    return s;
+}
+
+/* A face of a cube, which is one double thick in a dimension: 0 is z, 2 is x. */
+static struct shape face_make(int n, int thin)
+{
+    static const char *const names[] = { "X-Y", "X-Z", "Y-Z" };
+    const size_t line = (size_t) n * sizeof(double);
+    const int sizes[] = { n, n, n }, starts[] = { 0, 0, 0 };
+    int subsizes[] = { n, n, n };
+    struct shape s = {.rows = 1,.row = n * line,.pitch = n * line };
+
+    if (thin == 1)
+        s.rows = (size_t) n, s.row = line;
+    if (thin == 2)
+        s.rows = (size_t) n * (size_t) n, s.row = sizeof(double), s.pitch = line;
+    subsizes[thin] = 1;
+    snprintf(s.name, sizeof(s.name), "%s/%d", names[thin], n);
+    MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &s.type);
+    MPI_Type_commit(&s.type);
+    return s;
+}
+
+/* ---- what is measured ---- */
+
+static void copy_rows(const struct shape *s)
+{
+    CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,.srcDevice = mine,.srcPitch = s->pitch,
+        .dstMemoryType = CU_MEMORYTYPE_DEVICE,.dstDevice = theirs,.dstPitch = s->pitch,
+        .WidthInBytes = s->row,.Height = s->rows
+    };
+
+    if (s->rows == 1)
+        CU(cuMemcpyDtoDAsync(theirs, mine, s->row, stream));
+    else
+        CU(cuMemcpy2DAsync(&copy, stream));
+    CU(cuStreamSynchronize(stream));
+}
+
+/* One sample: `times` operations, then one flush. */
+static void once(enum how how, const struct shape *s, int times)
+{
+    if (how == LAUNCH) {
+        CU(cuLaunchKernel(empty, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+        CU(cuStreamSynchronize(stream));
+        return;
+    }
+    if (how == COPY) {
+        copy_rows(s);
+        return;
+    }
+    for (int i = 0; i < times; i++) {
+        const size_t at = (size_t) i * s->rows * s->pitch;
+        if (how == PUT)
+            MPI_Put((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
+        else
+            MPI_Get((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
+    }
+    MPI_Win_flush(1, win);
+}
+
+static void measure(enum how how, const struct shape *s, int times)
+{
+    double seconds[MAX_SAMPLES], begin, start;
+    char name[64];
+    int n = 0;
+
+    for (int i = 0; i < 3; i++)
+        once(how, s, times);
+    begin = MPI_Wtime();
+    while (n < MAX_SAMPLES &&
+           (n < MIN_SAMPLES || (MPI_Wtime() - begin) * 1e3 < (double) milliseconds)) {
+        start = MPI_Wtime();
+        once(how, s, times);
+        seconds[n++] = MPI_Wtime() - start;
+    }
+    snprintf(name, sizeof(name), "%s:%s", how_names[how], s ? s->name : "empty");
+    bench_row(name, s ? (long long) (times * s->rows * s->row) : 0, seconds, n);
+}
+
+/* Put a pattern, get it back, and compare. */
+static int is_right(const struct shape *s)
+{
+    const size_t span = (s->rows - 1) * s->pitch + s->row;
+    unsigned char *sent = malloc(span), *seen = malloc(span);
+    int good = sent && seen;
+
+    for (size_t i = 0; good && i < span; i++)
+        sent[i] = (unsigned char) (i * 7 + i / 251 + s->row);
+    if (good) {
+        CU(cuMemcpyHtoD(mine, sent, span));
+        once(PUT, s, 1);
+        CU(cuMemsetD8(mine, 0, span));
+        CU(cuCtxSynchronize());
+        once(GET, s, 1);
+        CU(cuMemcpyDtoH(seen, mine, span));
+    }
+    for (size_t i = 0; good && i < s->rows; i++)
+        good = memcmp(sent + i * s->pitch, seen + i * s->pitch, s->row) == 0;
+    if (!good)
+        fprintf(stderr, "bench_rma: wrong data: %s, %zu rows of %zu bytes\n", s->name, s->rows,
+                s->row);
+    free(sent);
+    free(seen);
+    return good;
+}
+
+static int measure_all(struct shape s)
+{
+    const int good = is_right(&s);
+
+    for (enum how how = PUT; how <= COPY; how++)
+        measure(how, &s, 1);
+    MPI_Type_free(&s.type);
+    return good;
+}
+
+/* The origin's part. Returns whether all data was right. */
+static int origin(void)
+{
+    int good = 1;
+    struct shape s;
+
+    bench_header("us");
+    if (empty)
+        measure(LAUNCH, NULL, 1);
+    for (size_t bytes = 8; bytes <= (size_t) most; bytes *= 2) {
+        good &= measure_all(rows_make("contig", 1, bytes, bytes));
+        good &= measure_all(rows_make("strided", bytes / sizeof(double), sizeof(double),
+                                      2 * sizeof(double)));
+    }
+    s = rows_make("32x1024", 1, MANY_BYTES, MANY_BYTES);
+    measure(PUT, &s, MANY);
+    measure(GET, &s, MANY);
+    MPI_Type_free(&s.type);
+    for (int n = 64; n <= (int) edge; n *= 2) {
+        for (int thin = 0; thin < 3; thin++)
+            good &= measure_all(face_make(n, thin));
+    }
+    if (empty)
+        measure(LAUNCH, NULL, 1);
+    return good;
+}
+
+/* ---- both processes ---- */
+
+static void options_parse(int argc, char **argv)
+{
+    int good = 1;
+
+    for (int i = 1; i < argc; i += 2) {
+        const char *text = i + 1 < argc ? argv[i + 1] : "";
+        long number = bench_number(text, 1L << 30);
+
+        if (strcmp(argv[i], "--most") == 0)
+            most = number;
+        else if (strcmp(argv[i], "--edge") == 0)
+            edge = number;
+        else if (strcmp(argv[i], "--milliseconds") == 0)
+            milliseconds = number;
+        else
+            good = 0;
+    }
+    if (!good || most < 8 || edge < 1 || edge > 1024 || milliseconds < 1) {
+        fprintf(stderr, "bench_rma: wrong options, see the head of bench_rma.c\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    sz = (size_t) edge * (size_t) edge * (size_t) edge * sizeof(double);
+    if (sz < 2 * (size_t) most)
+        sz = 2 * (size_t) most;
+    if (sz < MANY * MANY_BYTES)
+        sz = MANY * MANY_BYTES;
+}
+
+/* Map a second buffer of rank 1 in rank 0. Returns it in rank 1. */
+static CUdeviceptr theirs_map(void)
+{
+    CUipcMemHandle handle;
+    CUdeviceptr buffer = 0;
+
+    if (rank == 1) {
+        CU(cuMemAlloc(&buffer, sz));
+        CU(cuIpcGetMemHandle(&handle, buffer));
+    }
+    MPI_Bcast(&handle, sizeof(handle), MPI_BYTE, 1, MPI_COMM_WORLD);
+    if (rank == 0)
+        CU(cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    return buffer;
+}
+
+int main(int argc, char **argv)
+{
+    CUdevice device;
+    CUcontext context;
+    CUmodule module;
+    CUdeviceptr buffer;
+    MPI_Win done_win;
+    MPI_Aint done_sz;
+    atomic_int *is_done;
+    int nprocs, ngpus, unit, good = 1;
+
+    setenv("MPIR_CVAR_GPUDT_DIRECT", "always", 1);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    options_parse(argc, argv);
+    CU(cuInit(0));
+    CU(cuDeviceGetCount(&ngpus));
+    if (nprocs != 2) {
+        fprintf(stderr, "bench_rma: needs two processes\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    CU(cuDeviceGet(&device, rank % ngpus));
+    CU(cuDevicePrimaryCtxRetain(&context, device));
+    CU(cuCtxSetCurrent(context));
+    if (cuModuleLoadData(&module, ptx) != CUDA_SUCCESS ||
+        cuModuleGetFunction(&empty, module, "empty") != CUDA_SUCCESS)
+        empty = NULL;
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU(cuMemAlloc(&mine, sz));
+    buffer = theirs_map();
+    MPI_Win_create((void *) mine, (MPI_Aint) sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+    MPI_Win_allocate_shared(rank == 0 ? sizeof(*is_done) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &is_done, &done_win);
+    MPI_Win_shared_query(done_win, 0, &done_sz, &unit, &is_done);
+    if (rank == 0)
+        atomic_store(is_done, 0);
+
+    MPI_Win_lock_all(0, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        good = origin();
+        atomic_store(is_done, 1);
+    } else {
+        while (!atomic_load(is_done))
+            usleep(1000);
+    }
+    MPI_Win_unlock_all(win);
+
+    MPI_Win_free(&done_win);
+    MPI_Win_free(&win);
+    if (rank == 0)
+        CU(cuIpcCloseMemHandle(theirs));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1)
+        CU(cuMemFree(buffer));
+    CU(cuMemFree(mine));
+    CU(cuStreamDestroy(stream));
+    MPI_Finalize();
+    return good ? 0 : 1;
+}

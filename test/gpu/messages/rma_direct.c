@@ -1,0 +1,526 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Tests MPI_Put and MPI_Get by the origin's GPU alone, which maps the target's window. Two
+ * processes, with a GPU each if the machine has two. To be run with MPIR_CVAR_GPUDT_DIRECT=always,
+ * except where noted.
+ *
+ * Usage: rma_direct WHAT
+ *   synced    every synchronization, with several pairs of datatypes: all are direct
+ *   never     the same with MPIR_CVAR_GPUDT_DIRECT=never: none is direct
+ *   hidden    the same with memory that cannot be mapped: mapped virtual ranges
+ *   busy      the target does not call MPI during the operations
+ *   mixed     in one epoch with accumulates, and with operations whose origin is in host memory
+ *   many      more operations in an epoch than are kept in flight, with datatypes that are freed
+ *             before the end of the epoch
+ *   renewed   windows are created and freed again and again, in memory that is freed in between
+ *   freed     the window's memory is freed while it is in use: before and after it was mapped */
+
+#include "report.h"
+#include "side.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MAX_TYPES 6
+#define N 120                   /* elements of each type */
+
+enum sync {
+    FENCE, FENCE_ASSERT, PSCW, PSCW_NOCHECK, LOCK, LOCK_SHARED, LOCK_NOCHECK, LOCK_ALL,
+    LOCK_ALL_NOCHECK, NSYNCS
+};
+
+static int rank, other;
+static enum mem_kind kind = MEM__DEVICE;
+static unsigned long long nops; /* that were started by this process */
+
+static unsigned long long ndirect(void)
+{
+    return report_variable("gpudt_window_direct");
+}
+
+/* Types of N doubles. */
+static int types_make(MPI_Datatype * types)
+{
+    const int sizes[] = { 9, 8, 7 }, subsizes[] = { 4, 5, 6 }, starts[] = { 2, 1, 1 };
+    int displs[N / 4], n = 0;
+
+    MPI_Type_contiguous(N, MPI_DOUBLE, &types[n++]);
+    MPI_Type_vector(N / 3, 3, 5, MPI_DOUBLE, &types[n++]);
+    MPI_Type_vector(N, 1, 2, MPI_DOUBLE, &types[n++]);
+    for (int i = 0; i < N / 4; i++)
+        displs[i] = 6 * i + i % 3;
+    MPI_Type_create_indexed_block(N / 4, 4, displs, MPI_DOUBLE, &types[n++]);
+    MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &types[n++]);
+    for (int i = 0; i < n; i++)
+        MPI_Type_commit(&types[i]);
+    return n;
+}
+
+/* ---- one operation, both ways ---- */
+
+struct pair {
+    struct side window, origin;
+    MPI_Win win;
+    bool is_get;
+    unsigned seed;
+};
+
+static void pair_fill(struct pair *p)
+{
+    p->seed++;
+    if (p->is_get) {
+        side_fill(&p->window, 2 * p->seed + rank);
+        side_clear(&p->origin, 2 * p->seed + other);
+    } else {
+        side_fill(&p->origin, 2 * p->seed + rank);
+        side_clear(&p->window, 2 * p->seed + other);
+    }
+}
+
+static void pair_check(struct pair *p)
+{
+    struct side *to = p->is_get ? &p->origin : &p->window;
+
+    side_check(to, p->is_get ? "what was got" : "a window", 2 * p->seed + other, to->size);
+}
+
+static MPI_Aint place(const struct pair *p)
+{
+    return (MPI_Aint) p->window.buf_off;
+}
+
+/* Start an operation on the other process's window.
+ *   req  (OUT)  NULL: none */
+static void start(struct pair *p, MPI_Request * req)
+{
+    const struct side *o = &p->origin, *w = &p->window;
+    const int on = (int) o->count, wn = (int) w->count;
+
+    if (p->is_get && req)
+        CHECK_MPI(MPI_Rget(o->buf, on, o->type, other, place(p), wn, w->type, p->win, req));
+    else if (p->is_get)
+        CHECK_MPI(MPI_Get(o->buf, on, o->type, other, place(p), wn, w->type, p->win));
+    else if (req)
+        CHECK_MPI(MPI_Rput(o->buf, on, o->type, other, place(p), wn, w->type, p->win, req));
+    else
+        CHECK_MPI(MPI_Put(o->buf, on, o->type, other, place(p), wn, w->type, p->win));
+    CHECK_MPI(MPI_Put(o->buf, on, o->type, MPI_PROC_NULL, 0, wn, w->type, p->win));
+    nops++;
+}
+
+static void epoch_pscw(struct pair *p, int check)
+{
+    MPI_Group world, peer;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &other, &peer);
+    CHECK_MPI(MPI_Win_post(peer, check, p->win));
+    if (check)
+        MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_Win_start(peer, check, p->win));
+    start(p, NULL);
+    CHECK_MPI(MPI_Win_complete(p->win));
+    if (p->seed % 2) {
+        CHECK_MPI(MPI_Win_wait(p->win));
+    } else {
+        for (int flag = 0; !flag;)
+            CHECK_MPI(MPI_Win_test(p->win, &flag));
+    }
+    MPI_Group_free(&peer);
+    MPI_Group_free(&world);
+}
+
+/* Inside a lock: end the operation before the unlock, or not. */
+static void under_lock(struct pair *p)
+{
+    MPI_Request req;
+
+    switch (p->seed % 4) {
+        case 0:
+            start(p, NULL);
+            break;
+        case 1:
+            start(p, NULL);
+            CHECK_MPI(MPI_Win_flush(other, p->win));
+            break;
+        case 2:
+            start(p, NULL);
+            CHECK_MPI(MPI_Win_flush_local_all(p->win));
+            CHECK_MPI(MPI_Win_flush_local(other, p->win));
+            CHECK_MPI(MPI_Win_flush_all(p->win));
+            break;
+        default:
+            start(p, &req);
+            CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    }
+}
+
+static void epoch(struct pair *p, enum sync sync)
+{
+    const int mode = sync == LOCK_NOCHECK || sync == LOCK_ALL_NOCHECK ? MPI_MODE_NOCHECK : 0;
+
+    pair_fill(p);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (sync <= FENCE_ASSERT) {
+        CHECK_MPI(MPI_Win_fence(sync == FENCE ? 0 : MPI_MODE_NOPRECEDE, p->win));
+        start(p, NULL);
+        CHECK_MPI(MPI_Win_fence(sync == FENCE ? 0 : MPI_MODE_NOSUCCEED, p->win));
+    } else if (sync <= PSCW_NOCHECK) {
+        epoch_pscw(p, sync == PSCW_NOCHECK ? MPI_MODE_NOCHECK : 0);
+    } else if (sync <= LOCK_NOCHECK) {
+        CHECK_MPI(MPI_Win_lock(sync == LOCK ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, other, mode,
+                               p->win));
+        under_lock(p);
+        CHECK_MPI(MPI_Win_unlock(other, p->win));
+    } else {
+        CHECK_MPI(MPI_Win_lock_all(mode, p->win));
+        under_lock(p);
+        CHECK_MPI(MPI_Win_unlock_all(p->win));
+    }
+    if (sync > PSCW_NOCHECK)
+        MPI_Barrier(MPI_COMM_WORLD);
+    pair_check(p);
+}
+
+static void pair_make(struct pair *p, MPI_Datatype window, MPI_Datatype origin, int count)
+{
+    MPI_Aint lb, extent;
+
+    memset(p, 0, sizeof(*p));
+    /* displacements are not negative */
+    MPI_Type_get_true_extent(window, &lb, &extent);
+    side_make(&p->window, kind, window, count, (int) lb + 8);
+    side_make(&p->origin, kind, origin, count, 3);
+    CHECK_MPI(MPI_Win_create(p->window.mem.addr, p->window.mem.sz, 1, MPI_INFO_NULL,
+                             MPI_COMM_WORLD, &p->win));
+    MPI_Win_set_errhandler(p->win, MPI_ERRORS_RETURN);
+}
+
+static void pair_free(struct pair *p)
+{
+    CHECK_MPI(MPI_Win_free(&p->win));
+    side_free(&p->window);
+    side_free(&p->origin);
+}
+
+static void all_epochs(void)
+{
+    static const int counts[] = { 1, 60 };
+    MPI_Datatype types[MAX_TYPES];
+    int n = types_make(types);
+    struct pair p;
+
+    for (int t = 0; t < n; t++) {
+        pair_make(&p, types[t], types[(t * 2 + 1) % n], counts[t % 2]);
+        for (int sync = 0; sync < NSYNCS; sync++) {
+            for (int i = 0; i < 8; i++) {
+                p.is_get = i >= 4;
+                epoch(&p, (enum sync) sync);
+            }
+        }
+        pair_free(&p);
+    }
+    for (int t = 0; t < n; t++)
+        MPI_Type_free(&types[t]);
+}
+
+static void synced(void)
+{
+    all_epochs();
+    CHECK(ndirect() == nops);
+    CHECK(report_variable("gpudt_window_refused") == 0);
+    CHECK(report_variable("gpudt_ipc_opens") > 0);
+}
+
+static void not_direct(void)
+{
+    all_epochs();
+    CHECK(ndirect() == 0);
+    CHECK(report_variable("gpudt_ipc_opens") == 0);
+}
+
+static void hidden(void)
+{
+    kind = MEM__SHAREABLE;
+    not_direct();
+}
+
+/* ---- the target does not call MPI ---- */
+
+/* A word in memory of both processes, which tells how far they are. */
+static atomic_int *step;
+
+static void step_wait(int value)
+{
+    while (atomic_load(step) < value);
+}
+
+static void busy_epoch(struct pair *p, enum sync sync, int first)
+{
+    bool is_origin = rank == 0;
+
+    p->is_get = false;
+    pair_fill(p);
+    if (is_origin && sync == LOCK)
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, p->win));
+    else if (sync == LOCK_ALL)
+        CHECK_MPI(MPI_Win_lock_all(0, p->win));
+    else if (sync == LOCK_ALL_NOCHECK)
+        CHECK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, p->win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_origin) {
+        start(p, NULL);
+        CHECK_MPI(MPI_Win_flush(1, p->win));
+        atomic_store(step, first + 1);
+        step_wait(first + 2);
+        p->is_get = true;
+        pair_fill(p);
+        start(p, NULL);
+        CHECK_MPI(MPI_Win_flush(1, p->win));
+        if (sync == LOCK)
+            CHECK_MPI(MPI_Win_unlock(1, p->win));
+        pair_check(p);
+        atomic_store(step, first + 3);
+    } else {
+        step_wait(first + 1);
+        pair_check(p);
+        p->is_get = true;
+        pair_fill(p);
+        atomic_store(step, first + 2);
+        step_wait(first + 3);
+    }
+    if (sync != LOCK)
+        CHECK_MPI(MPI_Win_unlock_all(p->win));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void busy(void)
+{
+    static const enum sync syncs[] = { LOCK, LOCK_ALL, LOCK_ALL_NOCHECK };
+    MPI_Datatype types[MAX_TYPES];
+    int n = types_make(types), unit, nsteps = 0;
+    MPI_Win steps;
+    MPI_Aint sz;
+    void *base;
+    struct pair p;
+
+    CHECK_MPI(MPI_Win_allocate_shared(rank == 0 ? sizeof(*step) : 0, 1, MPI_INFO_NULL,
+                                      MPI_COMM_WORLD, &base, &steps));
+    CHECK_MPI(MPI_Win_shared_query(steps, 0, &sz, &unit, &base));
+    step = base;
+    if (rank == 0)
+        atomic_store(step, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int t = 0; t < n; t++) {
+        pair_make(&p, types[t], types[n - 1 - t], t % 2 ? 40 : 1);
+        for (int s = 0; s < 3; s++, nsteps += 3)
+            busy_epoch(&p, syncs[s], nsteps);
+        pair_free(&p);
+    }
+    for (int t = 0; t < n; t++)
+        MPI_Type_free(&types[t]);
+    CHECK_MPI(MPI_Win_free(&steps));
+    CHECK(ndirect() == nops);
+}
+
+/* ---- several operations in an epoch ---- */
+
+/* The window has four parts: one for each of two direct operations, one for accumulates, and one
+ * for an operation whose origin is in host memory. */
+static void mixed(void)
+{
+    enum { n = 3000, bytes = n * sizeof(int) };
+    struct mem window, origin;
+    static int sent[n], host[n], seen[4 * n], zero[4 * n];
+    unsigned long long before;
+    MPI_Win win;
+
+    mem_alloc(&window, kind, 4 * bytes);
+    mem_alloc(&origin, kind, bytes);
+    for (int i = 0; i < n; i++) {
+        sent[i] = 1000 * rank + i;
+        host[i] = -i - rank;
+    }
+    mem_write(&origin, 0, sent, bytes);
+    CHECK_MPI(MPI_Win_create(window.addr, 4 * bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                             &win));
+    for (int round = 0; round < 8; round++) {
+        mem_write(&window, 0, zero, 4 * bytes);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (round % 2)
+            CHECK_MPI(MPI_Win_lock_all(0, win));
+        else
+            CHECK_MPI(MPI_Win_fence(0, win));
+        before = ndirect();
+        CHECK_MPI(MPI_Accumulate(origin.addr, n, MPI_INT, other, 2 * n, n, MPI_INT, MPI_SUM, win));
+        CHECK_MPI(MPI_Put(origin.addr, n, MPI_INT, other, 0, n, MPI_INT, win));
+        CHECK_MPI(MPI_Put(host, n, MPI_INT, other, 3 * n, n, MPI_INT, win));
+        CHECK_MPI(MPI_Put(origin.addr, n, MPI_INT, other, n, n, MPI_INT, win));
+        CHECK_MPI(MPI_Accumulate(origin.addr, n, MPI_INT, other, 2 * n, n, MPI_INT, MPI_SUM, win));
+        /* the own window */
+        CHECK_MPI(MPI_Accumulate(origin.addr, n, MPI_INT, rank, 2 * n, n, MPI_INT, MPI_SUM, win));
+        CHECK(ndirect() == before + 2);
+        if (round % 2)
+            CHECK_MPI(MPI_Win_unlock_all(win));
+        else
+            CHECK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+        MPI_Barrier(MPI_COMM_WORLD);
+        mem_read(&window, 0, seen, 4 * bytes);
+        for (int i = 0; i < n; i++) {
+            const int theirs = 1000 * other + i;
+            if (seen[i] != theirs || seen[n + i] != theirs ||
+                seen[2 * n + i] != 2 * theirs + sent[i] || seen[3 * n + i] != -i - other) {
+                report_fail("round %d, element %d: %d, %d, %d, %d", round, i, seen[i], seen[n + i],
+                            seen[2 * n + i], seen[3 * n + i]);
+                break;
+            }
+        }
+    }
+    CHECK_MPI(MPI_Win_free(&win));
+    mem_free(&window);
+    mem_free(&origin);
+}
+
+static void many(void)
+{
+    enum { n = 700, each = 32 };
+    struct mem window, origin;
+    static double sent[n * each], seen[2 * n * each];
+    MPI_Datatype every_second;
+    MPI_Request reqs[n];
+    MPI_Win win;
+
+    mem_alloc(&window, kind, sizeof(seen));
+    mem_alloc(&origin, kind, sizeof(sent));
+    CHECK_MPI(MPI_Win_create(window.addr, sizeof(seen), sizeof(double), MPI_INFO_NULL,
+                             MPI_COMM_WORLD, &win));
+    for (int with_requests = 0; with_requests < 2; with_requests++) {
+        for (int i = 0; i < n * each; i++)
+            sent[i] = i + 0.25 * rank + with_requests;
+        mem_write(&origin, 0, sent, sizeof(sent));
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+        for (int i = 0; i < n; i++) {
+            const double *from = (const double *) origin.addr + i * each;
+            MPI_Type_vector(each, 1, 2, MPI_DOUBLE, &every_second);
+            MPI_Type_commit(&every_second);
+            if (with_requests)
+                CHECK_MPI(MPI_Rput(from, each, MPI_DOUBLE, other, 2 * i * each, 1, every_second,
+                                   win, &reqs[i]));
+            else
+                CHECK_MPI(MPI_Put(from, each, MPI_DOUBLE, other, 2 * i * each, 1, every_second,
+                                  win));
+            MPI_Type_free(&every_second);
+            nops++;
+        }
+        if (with_requests)
+            CHECK_MPI(MPI_Waitall(n, reqs, MPI_STATUSES_IGNORE));
+        CHECK_MPI(MPI_Win_unlock(other, win));
+        MPI_Barrier(MPI_COMM_WORLD);
+        mem_read(&window, 0, seen, sizeof(seen));
+        for (int i = 0; i < n * each; i++) {
+            if (seen[2 * i] != i + 0.25 * other + with_requests) {
+                report_fail("element %d is %g", i, seen[2 * i]);
+                break;
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(ndirect() == nops);
+    /* most of them do not wait for a launch of their own */
+    CHECK(report_variable("gpudt_batched") > n);
+    CHECK_MPI(MPI_Win_free(&win));
+    mem_free(&window);
+    mem_free(&origin);
+}
+
+/* ---- windows and memory that end ---- */
+
+static void renewed(void)
+{
+    struct pair p;
+
+    for (int i = 0; i < 12; i++) {
+        pair_make(&p, MPI_DOUBLE, MPI_DOUBLE, i % 3 == 0 ? 100 : 50000);
+        p.seed = i;
+        p.is_get = i % 2;
+        epoch(&p, (enum sync) (i % NSYNCS));
+        pair_free(&p);
+    }
+    CHECK(ndirect() == nops);
+}
+
+/* A put into freed memory: the target's next synchronization returns an error, or the origin has
+ * mapped the memory, which then still exists. CUDA's manual does not promise that, and the emulated
+ * driver refuses it. */
+static void freed(void)
+{
+    enum { n = 1000 };
+    struct mem window, origin;
+    MPI_Win win;
+    int err, errors[2];
+
+    mem_alloc(&origin, kind, n);
+    for (int is_mapped = 0; is_mapped < (gpu.is_emulated ? 1 : 2); is_mapped++) {
+        mem_alloc(&window, kind, n);
+        CHECK_MPI(MPI_Win_create(window.addr, n, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+        CHECK_MPI(MPI_Win_fence(0, win));
+        if (is_mapped && rank == 0)
+            CHECK_MPI(MPI_Put(origin.addr, n, MPI_BYTE, 1, 0, n, MPI_BYTE, win));
+        CHECK_MPI(MPI_Win_fence(0, win));
+        if (rank == 1)
+            mem_free(&window);
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 0)
+            CHECK_MPI(MPI_Put(origin.addr, n, MPI_BYTE, 1, 0, n, MPI_BYTE, win));
+        err = MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+        MPI_Allgather(&err, 1, MPI_INT, errors, 1, MPI_INT, MPI_COMM_WORLD);
+        CHECK(errors[0] == MPI_SUCCESS);
+        CHECK((errors[1] == MPI_SUCCESS) == is_mapped);
+        CHECK_MPI(MPI_Win_free(&win));
+        if (rank == 0)
+            mem_free(&window);
+    }
+    mem_free(&origin);
+    CHECK(rank == 1 || ndirect() == (gpu.is_emulated ? 0 : 2));
+    nops = ndirect();
+    renewed();
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run) (void);
+    } tests[] = {
+        {"synced", synced}, {"never", not_direct}, {"hidden", hidden}, {"busy", busy},
+        {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
+    };
+    int provided, found = 0;
+
+    report_time_limit(120);
+    MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    if (rank == 1 && mem_exists(MEM__OTHER_DEVICE))
+        kind = MEM__OTHER_DEVICE;
+    gpu_set_current(kind == MEM__OTHER_DEVICE);
+    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
+            tests[i].run();
+            found = 1;
+        }
+    }
+    CHECK(found);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return report_done();
+}
