@@ -105,14 +105,48 @@ static void absolute_run(void)
     mem_free(&mem);
 }
 
-/* Blocking reductions of doubles in GPU memory: their temporary buffers are on the GPU too, and no
- * step is done by the CPU. */
-static void temporaries_run(int n)
+/* Make a reduction of n doubles, of which the i-th is rank + i % n, and check its result. */
+static void doubles_reduce(const struct call *c, struct mem *from, struct mem *to, double *host)
 {
+    const int n = c->counts[0];
+    int nsummed = c->what == CALL__scan ? rank + 1 : c->what == CALL__exscan ? rank : nprocs;
+    double sum = 0;
+    MPI_Request request;
+
+    CHECK_MPI(call_start(c, from->addr, to->addr, &request));
+    for (int i = 0; i < (c->mode == MODE__PERSISTENT ? 2 : 1); i++) {
+        if (c->mode == MODE__PERSISTENT)
+            CHECK_MPI(MPI_Start(&request));
+        if (c->mode != MODE__BLOCKING)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    if (c->mode == MODE__PERSISTENT)
+        CHECK_MPI(MPI_Request_free(&request));
+    for (int i = 0; i < nsummed; i++)
+        sum += i;
+    mem_read(to, 0, host, (size_t) n * sizeof(double));
+    for (int i = 0; i < n && nsummed > 0 && (c->what != CALL__reduce || rank == 0); i++) {
+        if (host[i] != sum + (double) nsummed * i) {
+            report_fail("%s of %d doubles, mode %d: element %d is %g", call_name(c->what), n,
+                        (int) c->mode, i, host[i]);
+            break;
+        }
+    }
+}
+
+/* Reductions of doubles in GPU memory: their temporary buffers are on the GPU too, and no step is
+ * done by the CPU. */
+static void temporaries_run(enum mode mode, int n)
+{
+    static const enum what calls[] = { CALL__allreduce, CALL__reduce, CALL__reduce_scatter,
+        CALL__reduce_scatter_block, CALL__scan, CALL__exscan
+    };
+    const int ncalls = sizeof(calls) / sizeof(calls[0]);
     unsigned long long temps = report_variable("gpudt_temps");
     unsigned long long by_cpu = report_variable("gpudt_reductions_cpu");
     const char *limit = getenv("MPIR_CVAR_GPUDT_TEMP_MIB");
     double *host = malloc((size_t) (n * nprocs) * sizeof(double));
+    struct call c = {.mode = mode,.comm = MPI_COMM_WORLD,.op = MPI_SUM };
     struct mem from, to;
     size_t bytes = (size_t) n * sizeof(double);
 
@@ -121,43 +155,18 @@ static void temporaries_run(int n)
     for (int i = 0; i < n * nprocs; i++)
         host[i] = rank + i % n;
     mem_write(&from, 0, host, bytes * (size_t) nprocs);
-    for (int what = 0; what < 5; what++) {
-        double sum = 0;
-        int nsummed = what == 3 ? rank + 1 : what == 4 ? rank : nprocs;
-        int has_result = nsummed > 0 && (what != 1 || rank == 0);
-
-        switch (what) {
-            case 0:
-                CHECK_MPI(MPI_Allreduce(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM,
-                                        MPI_COMM_WORLD));
-                break;
-            case 1:
-                CHECK_MPI(MPI_Reduce(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, 0,
-                                     MPI_COMM_WORLD));
-                break;
-            case 2:
-                CHECK_MPI(MPI_Reduce_scatter_block(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM,
-                                                   MPI_COMM_WORLD));
-                break;
-            case 3:
-                CHECK_MPI(MPI_Scan(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-                break;
-            default:
-                CHECK_MPI(MPI_Exscan(from.addr, to.addr, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
-        }
-        for (int i = 0; i < nsummed; i++)
-            sum += i;
-        mem_read(&to, 0, host, bytes);
-        for (int i = 0; i < n && has_result; i++) {
-            if (host[i] != sum + (double) nsummed * i) {
-                report_fail("reduction %d of %d doubles: element %d is %g", what, n, i, host[i]);
-                break;
-            }
-        }
+    c.send.count[0] = n;
+    c.send.type[0] = MPI_DOUBLE;
+    for (int i = 0; i < nprocs; i++)
+        c.counts[i] = n;
+    for (int i = 0; i < ncalls; i++) {
+        c.what = calls[i];
+        doubles_reduce(&c, &from, &to, host);
     }
     temps = report_variable("gpudt_temps") - temps;
     by_cpu = report_variable("gpudt_reductions_cpu") - by_cpu;
-    if (limit && strcmp(limit, "0") == 0 ? temps > 0 : (nprocs > 1 && temps < 5) || by_cpu > 0)
+    if (limit && strcmp(limit, "0") == 0 ? temps > 0 :
+        (nprocs > 1 && temps < (unsigned) ncalls) || by_cpu > 0)
         report_fail("%llu temporary buffers on the GPU, %llu reductions by the CPU", temps, by_cpu);
     mem_free(&from);
     mem_free(&to);
@@ -187,8 +196,10 @@ void cases_run(void)
         MPI_Type_free(&type);
     }
     absolute_run();
-    temporaries_run(3);
-    temporaries_run(100000);
-    temporaries_run(90000);     /* in the same buffers */
+    for (enum mode mode = 0; mode < MODE__NMODES; mode++) {
+        temporaries_run(mode, 3);
+        temporaries_run(mode, 100000);
+        temporaries_run(mode, 90000);   /* in the same buffers */
+    }
     MPI_Op_free(&affine);
 }

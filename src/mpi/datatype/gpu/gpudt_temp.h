@@ -7,10 +7,12 @@
  * that each step is a message and a kernel there. Which memory a process takes does not change what
  * it sends and receives, so processes need not agree.
  *
- * Included by the files of MPICH's algorithms, in which it changes two macros: a buffer that
+ * Included by the files of MPICH's algorithms, in which it changes three macros. A buffer that
  * MPIR_CHKLMEM_MALLOC allocates as `void *` is a temporary of elements of `datatype`, and is where
- * MPIR_GPUDT_TEMP_LIKE is; MPIR_CHKLMEM_FREEALL also frees those. Arrays of numbers have other
- * types, and remain in host memory. */
+ * MPIR_GPUDT_TEMP_LIKE is; MPIR_CHKLMEM_FREEALL also frees those. So is a buffer of
+ * MPIR_Sched_alloc_state, which belongs to a schedule, if its size is an MPI_Aint: counts times an
+ * extent. Arrays of numbers have other types, and other types of sizes since these are counts times
+ * a sizeof; they remain in host memory. */
 
 #ifndef GPUDT_TEMP_H_INCLUDED
 #define GPUDT_TEMP_H_INCLUDED
@@ -60,5 +62,13 @@ void MPIR_Gpudt_temp_free(void *mem);
         while (mpiu_chklmem_stk_sp_ > 0)                                                        \
             MPIR_Gpudt_temp_free(mpiu_chklmem_stk_[--mpiu_chklmem_stk_sp_]);                    \
     } while (0)
+
+#undef MPIR_Sched_alloc_state
+#define MPIR_Sched_alloc_state(s_, n_)                                                          \
+    (unlikely(MPIR_Gpudt_is_possible()) &&                                                      \
+     __builtin_types_compatible_p(__typeof__(n_), MPI_Aint) ?                                   \
+     MPIDU_Sched_keep_state(s_, MPIR_Gpudt_temp_alloc((const char *) MPIR_GPUDT_TEMP_LIKE +     \
+                                                      true_lb, n_, op, datatype)) :             \
+     MPIDU_Sched_alloc_state(s_, n_))
 
 #endif /* GPUDT_TEMP_H_INCLUDED */
