@@ -458,7 +458,7 @@ static void renewed(void)
  * driver refuses it. */
 static void freed(void)
 {
-    enum { n = 1000 };
+    enum { n = 4 << 20 };       /* so that the driver has no other allocations in the same block */
     struct mem window, origin;
     MPI_Win win;
     int err, errors[2];
