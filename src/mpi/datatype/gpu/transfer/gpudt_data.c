@@ -18,7 +18,8 @@ void MPII_Gpudt_data_measure(struct MPII_Gpudt_data *b)
     MPIR_Datatype *dtp;
     MPI_Aint true_lb = 0, true_ub, reach;
 
-    if (HANDLE_IS_BUILTIN(b->datatype)) {
+    /* An empty buffer may be one of MPI_DATATYPE_NULL, whose basic size is 0 */
+    if (HANDLE_IS_BUILTIN(b->datatype) || b->datatype == MPI_DATATYPE_NULL) {
         b->size = true_ub = reach = MPIR_Datatype_get_basic_size(b->datatype);
         b->is_contig = true;
     } else {
