@@ -4,10 +4,11 @@
  */
 
 /* Runs programs that use host memory with device buffers. A library to preload: it copies each
- * buffer of the calls in shadow_calls.c and shadow_coll.c, with its surroundings, to device memory, makes the call
- * there, and copies back the bytes that the call has changed. So MPICH's own tests of datatypes,
- * messages and collectives test the engine without changes. Not moved are buffers at absolute addresses, those
- * for which the device has too little memory, and most of those of a program with very many.
+ * buffer of the calls in shadow_calls.c, shadow_coll.c and shadow_file.c, with its surroundings, to
+ * device memory, makes the call there, and copies back the bytes that the call has changed. So
+ * MPICH's own tests of datatypes, messages, collectives and MPI-IO test the engine without changes.
+ * Not moved are buffers at absolute addresses, those for which the device has too little memory, and
+ * most of those of a program with very many.
  *
  * SHADOW_SIDES selects the buffers: those that calls read ("send"), those that they write ("recv"),
  * or all ("both", the default). SHADOW_FIRST is the number of buffers of a process after which only

@@ -4,7 +4,7 @@
  */
 
 /* Operations on buffers that are moved to device memory (shadow.c), for the wrappers of MPI calls
- * (shadow_calls.c, shadow_coll.c). */
+ * (shadow_calls.c, shadow_coll.c, shadow_file.c). */
 
 #ifndef SHADOW_H_INCLUDED
 #define SHADOW_H_INCLUDED

@@ -6,6 +6,7 @@
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/common/datatype
 
 noinst_HEADERS +=                                    \
+    src/include/mpir_ext_gpudt.h                     \
     src/mpid/ch3/include/mpidi_gpudt.h               \
     src/mpid/ch3/include/mpidi_gpudt_coll.h          \
     src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
@@ -47,6 +48,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_part_recv.c                \
     src/mpid/ch3/src/ch3u_part_send.c                \
     src/mpid/ch3/src/ch3u_revoked.c                  \
+    src/mpid/common/datatype/mpidu_gpudt_file.c      \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
     src/mpid/common/datatype/mpidu_gpudt_offer.c     \
     src/mpid/common/datatype/mpidu_gpudt_staging.c

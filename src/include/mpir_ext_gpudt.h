@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* What ROMIO needs of the GPU datatype engine: buffers of the program in GPU memory are staged in
+ * host memory, where file operations find their packed data. The same with and without CUDA. As
+ * mpir_ext.h it must not know MPICH's internals. */
+
+#ifndef MPIR_EXT_GPUDT_H_INCLUDED
+#define MPIR_EXT_GPUDT_H_INCLUDED
+
+#include <mpi.h>
+
+/* A buffer in GPU memory, and host memory for parts of its packed data. */
+typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
+
+/* The parts of the packed data that may be in host memory at a time. */
+#define MPIR_EXT_GPUDT_CHUNKS 2
+
+/* Describe a buffer. Costs a few loads while the process has no GPU, else at most the queries of
+ * MPIR_Gpudt_buffer_make.
+ *   buf, count, datatype (IN)   the buffer
+ *   stage                (OUT)  NULL on failure, or if it is host memory. Freed by
+ *                               MPIR_Ext_gpudt_stage_free
+ * This and the other functions return an MPI error code. */
+int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
+                              MPIR_Ext_gpudt_stage_t ** stage);
+
+/* Bytes of the packed data. */
+MPI_Count MPIR_Ext_gpudt_stage_size(const MPIR_Ext_gpudt_stage_t * stage);
+
+/* Get host memory; to be called once.
+ *   unit      (IN)   chunks are multiples of this many bytes, except the last one
+ *   is_whole  (IN)   whether the buffer is to be one chunk, whatever its size
+ *   chunk     (OUT)  bytes of a chunk; not less than the size if there is only one */
+int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, int is_whole,
+                               MPI_Count * chunk);
+
+/* The host memory of chunk i modulo MPIR_EXT_GPUDT_CHUNKS. */
+void *MPIR_Ext_gpudt_stage_mem(const MPIR_Ext_gpudt_stage_t * stage, int i);
+
+/* Start to move bytes [first, first + n) of the packed data between the buffer and the memory of
+ * chunk i, which no other move is using.
+ *   unpack  (IN)  whether to the buffer */
+int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count first, MPI_Count n,
+                               int unpack);
+
+/* Wait for the move of chunk i, if there is one. */
+int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i);
+
+/* Free a stage; moves that are still in flight are cancelled.
+ *   stage  (IN)  may be NULL */
+void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage);
+
+#endif /* MPIR_EXT_GPUDT_H_INCLUDED */

@@ -1,0 +1,89 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* File operations on buffers in GPU memory. Included at the end of mpioimpl.h, it puts functions
+ * with the same parameters in the place of the calls from MPI_File_* to the file system's driver.
+ * Those stage a GPU buffer in host memory, and call the driver with that; for host memory they call
+ * the driver with what they were given. The callers have checked their arguments, hold the lock of
+ * a contiguous range of an atomic file, and have moved the shared file pointer. */
+
+#ifndef GPUDT_IO_H_INCLUDED
+#define GPUDT_IO_H_INCLUDED
+
+#ifdef ROMIO_INSIDE_MPICH
+
+#include "mpir_ext_gpudt.h"
+
+/* Independent operations: in chunks of bounded size, see gpudt_independent.c. The nonblocking ones
+ * are complete when they return. */
+void MPIOI_Gpudt_ReadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                            int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                            int *error_code);
+void MPIOI_Gpudt_WriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                             int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                             int *error_code);
+void MPIOI_Gpudt_ReadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                             int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                             int *error_code);
+void MPIOI_Gpudt_WriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                              int *error_code);
+void MPIOI_Gpudt_IreadContig(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                             int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                             int *error_code);
+void MPIOI_Gpudt_IwriteContig(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                              int *error_code);
+void MPIOI_Gpudt_IreadStrided(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                              int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                              int *error_code);
+void MPIOI_Gpudt_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                               int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                               int *error_code);
+
+/* Collective operations: the whole buffer is staged, see gpudt_collective.c and gpudt_request.c. */
+void MPIOI_Gpudt_ReadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                                 int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                                 int *error_code);
+void MPIOI_Gpudt_WriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                                  int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
+                                  int *error_code);
+void MPIOI_Gpudt_IreadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
+                                  int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                                  int *error_code);
+void MPIOI_Gpudt_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                                   int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
+                                   int *error_code);
+
+#ifndef MPIOI_GPUDT_CALLS_DRIVERS       /* defined in our own files */
+#undef ADIO_ReadContig
+#undef ADIO_WriteContig
+#undef ADIO_ReadStrided
+#undef ADIO_WriteStrided
+#undef ADIO_IreadContig
+#undef ADIO_IwriteContig
+#undef ADIO_IreadStrided
+#undef ADIO_IwriteStrided
+#undef ADIO_ReadStridedColl
+#undef ADIO_WriteStridedColl
+#undef ADIO_IreadStridedColl
+#undef ADIO_IwriteStridedColl
+#define ADIO_ReadContig MPIOI_Gpudt_ReadContig
+#define ADIO_WriteContig MPIOI_Gpudt_WriteContig
+#define ADIO_ReadStrided MPIOI_Gpudt_ReadStrided
+#define ADIO_WriteStrided MPIOI_Gpudt_WriteStrided
+#define ADIO_IreadContig MPIOI_Gpudt_IreadContig
+#define ADIO_IwriteContig MPIOI_Gpudt_IwriteContig
+#define ADIO_IreadStrided MPIOI_Gpudt_IreadStrided
+#define ADIO_IwriteStrided MPIOI_Gpudt_IwriteStrided
+#define ADIO_ReadStridedColl MPIOI_Gpudt_ReadStridedColl
+#define ADIO_WriteStridedColl MPIOI_Gpudt_WriteStridedColl
+#define ADIO_IreadStridedColl MPIOI_Gpudt_IreadStridedColl
+#define ADIO_IwriteStridedColl MPIOI_Gpudt_IwriteStridedColl
+#endif
+
+#endif /* ROMIO_INSIDE_MPICH */
+
+#endif /* GPUDT_IO_H_INCLUDED */

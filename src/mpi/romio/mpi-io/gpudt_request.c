@@ -1,0 +1,138 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Nonblocking collective file operations on GPU buffers. The driver's operation is started with the
+ * whole packed data in host memory. The program gets a generalized request around that of the
+ * driver, which unpacks and frees when the driver's is complete. An error before that is reported
+ * by this request, too: other processes wait for this one to take part in the operation. Must not
+ * know how buffers are packed. */
+
+#include "gpudt_io_impl.h"
+#include "mpiu_greq.h"
+
+#ifdef HAVE_WEAK_SYMBOLS
+/* Include mapping from MPI->PMPI */
+#define MPIO_BUILD_PROFILING
+#include "mpioprof.h"
+#endif
+
+struct nonblocking {
+    struct MPIOI_Gpudt_whole whole;
+    int is_read;
+    MPI_Request inner, outer;   /* the driver's; the program's */
+    int is_complete;
+    int error_code;
+};
+
+static void complete(struct nonblocking *nb, int error_code)
+{
+    nb->error_code = MPIOI_Gpudt_whole_end(&nb->whole, nb->is_read, error_code);
+    nb->is_complete = 1;
+}
+
+static int poll_fn(void *extra_state, MPI_Status * status)
+{
+    struct nonblocking *nb = extra_state;
+    int error_code, flag = 0;
+
+    if (nb->is_complete)
+        return MPI_SUCCESS;
+    error_code = MPI_Test(&nb->inner, &flag, MPI_STATUS_IGNORE);
+    if (error_code != MPI_SUCCESS || flag) {
+        complete(nb, error_code);
+        MPI_Grequest_complete(nb->outer);
+    }
+    return MPI_SUCCESS;
+}
+
+static int wait_fn(int count, void **array_of_states, double timeout, MPI_Status * status)
+{
+    const double begin = MPI_Wtime();
+
+    for (int i = 0; i < count; i++) {
+        struct nonblocking *nb = array_of_states[i];
+
+        while (!nb->is_complete) {
+            poll_fn(nb, status);
+            if (timeout > 0 && MPI_Wtime() - begin > timeout)
+                return MPI_SUCCESS;
+            if (!nb->is_complete)
+                ROMIO_THREAD_CS_YIELD();
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+static int query_fn(void *extra_state, MPI_Status * status)
+{
+    const struct nonblocking *nb = extra_state;
+
+    MPI_Status_set_elements_x(status, MPI_BYTE, nb->error_code ? 0 : nb->whole.n);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return nb->error_code;
+}
+
+/* The program may free the request before the operation is complete. */
+static int free_fn(void *extra_state)
+{
+    struct nonblocking *nb = extra_state;
+
+    if (!nb->is_complete) {
+        complete(nb, MPI_Wait(&nb->inner, MPI_STATUS_IGNORE));
+        MPI_Grequest_complete(nb->outer);
+    }
+    ADIOI_Free(nb);
+    return MPI_SUCCESS;
+}
+
+/* The program's request for an operation that has been started, or has failed to. */
+static void request_make(struct nonblocking *nb, int *error_code, ADIO_Request * request)
+{
+    static MPIX_Grequest_class class;
+    static int has_class;
+
+    *request = MPI_REQUEST_NULL;
+    if (*error_code == MPI_SUCCESS && !has_class) {
+        *error_code = MPIX_Grequest_class_create(query_fn, free_fn, MPIU_Greq_cancel_fn, poll_fn,
+                                                 wait_fn, &class);
+        has_class = *error_code == MPI_SUCCESS;
+    }
+    if (*error_code == MPI_SUCCESS)
+        *error_code = MPIX_Grequest_class_allocate(class, nb, &nb->outer);
+    if (*error_code == MPI_SUCCESS) {
+        *request = nb->outer;
+        return;
+    }
+    if (nb->inner != MPI_REQUEST_NULL)
+        MPI_Wait(&nb->inner, MPI_STATUS_IGNORE);
+    MPIOI_Gpudt_whole_end(&nb->whole, nb->is_read, *error_code);
+    ADIOI_Free(nb);
+}
+
+#define NONBLOCKING(name_, buf_t_, is_read_)                                                      \
+void MPIOI_Gpudt_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,            \
+                         int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,           \
+                         int *error_code)                                                         \
+{                                                                                                 \
+    struct MPIOI_Gpudt_whole w;                                                                   \
+    struct nonblocking *nb;                                                                       \
+                                                                                                  \
+    if (!MPIOI_Gpudt_whole_make(fd, buf, count, datatype, file_ptr_type, offset, is_read_, &w)) { \
+        ADIO_##name_(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);       \
+        return;                                                                                   \
+    }                                                                                             \
+    nb = ADIOI_Calloc(1, sizeof(*nb));                                                            \
+    nb->whole = w;                                                                                \
+    nb->is_read = is_read_;                                                                       \
+    nb->inner = nb->outer = MPI_REQUEST_NULL;                                                     \
+    ADIO_##name_(fd, w.mem, w.bytes.count, w.bytes.type, w.file_ptr_type, w.offset, &nb->inner,   \
+                 error_code);                                                                     \
+    request_make(nb, error_code, request);                                                        \
+}
+
+NONBLOCKING(IreadStridedColl, void, 1)
+NONBLOCKING(IwriteStridedColl, const void, 0)
