@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += part_comms part_errors part_inactive part_random
+noinst_PROGRAMS += part_comms part_errors part_inactive part_memory part_random

@@ -100,8 +100,8 @@ void MPIDI_Part_send_forget(struct MPIDI_Part *part);
 
 /* ch3u_part_recv.c */
 
-/* Take the header that has arrived. */
-void MPIDI_Part_recv_match(struct MPIDI_Part *part);
+/* Take the header that has arrived, or its error. Returns false if there is no memory now. */
+bool MPIDI_Part_recv_match(struct MPIDI_Part *part);
 /* Post a receive for each message. */
 void MPIDI_Part_recv_start(struct MPIDI_Part *part);
 /* Unpack message k, of which n bytes have arrived in its bounce buffer. */

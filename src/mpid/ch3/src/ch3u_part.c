@@ -304,9 +304,8 @@ bool MPIDI_Part_advance(struct MPIDI_Part *part)
 {
     bool has_advanced = false;
 
-    if (part->header_req && MPIR_Request_is_complete(part->header_req)) {
-        if (!part->is_send)
-            MPIDI_Part_recv_match(part);
+    if (part->header_req && MPIR_Request_is_complete(part->header_req) &&
+        (part->is_send || MPIDI_Part_recv_match(part))) {
         MPIR_Request_free(part->header_req);
         part->header_req = NULL;
         if (!part->is_send && part->is_running)

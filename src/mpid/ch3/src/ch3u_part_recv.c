@@ -37,22 +37,14 @@ int MPID_Precv_init(void *buf, int partitions, MPI_Count count, MPI_Datatype dat
     goto fn_exit;
 }
 
-void MPIDI_Part_recv_match(struct MPIDI_Part *part)
+bool MPIDI_Part_recv_match(struct MPIDI_Part *part)
 {
-    int mpi_errno = part->header_req->status.MPI_ERROR;
-
-    MPIR_ERR_CHECK(mpi_errno);
-    /* The request was freed, and the receive of its header cancelled */
-    if (MPIR_STATUS_GET_CANCEL_BIT(part->header_req->status))
-        goto fn_exit;
+    part->failed = part->header_req->status.MPI_ERROR;
+    /* Cancelled: the request was freed */
+    if (part->failed || MPIR_STATUS_GET_CANCEL_BIT(part->header_req->status))
+        return true;
     part->msgs = MPL_calloc(part->header.nmsgs, sizeof(*part->msgs), MPL_MEM_OTHER);
-    MPIR_ERR_CHKANDJUMP(part->msgs == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-
-  fn_exit:
-    return;
-  fn_fail:
-    part->failed = mpi_errno;
-    goto fn_exit;
+    return part->msgs != NULL;
 }
 
 /* ---- one operation ---- */
@@ -101,7 +93,11 @@ static int msg_recv(struct MPIDI_Part *part, int k)
         all /= type_sz;
     } else {
         buf = msg->bounce = MPL_malloc(all, MPL_MEM_BUFFER);
-        MPIR_ERR_CHKANDJUMP(buf == NULL, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+        if (buf == NULL) {
+            /* Received without data, since the sender waits for it */
+            MPIR_ERR_SET(part->req->status.MPI_ERROR, MPI_ERR_NO_MEM, "**nomem");
+            all = 0;
+        }
         datatype = MPI_BYTE;
     }
     mpi_errno = MPID_Irecv(buf, all, datatype, part->rank,
