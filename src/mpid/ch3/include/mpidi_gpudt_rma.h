@@ -87,14 +87,15 @@ int MPIDI_Gpudt_rma_unpack(const MPIR_Request * rreq, const void *in, MPI_Aint n
                            MPI_Aint * actual);
 
 /* Pack the next part of a GPU buffer into the request's SRBuf, as MPIDI_CH3U_Request_load_send_iov
- * does if an iovec of the buffer would be too fine.
+ * does if an iovec of the buffer would be too fine. This and the next function fail if there is no
+ * memory for an SRBuf.
  *   iov    (OUT)  one element
  *   iov_n  (OUT)  1 */
-void MPIDI_Gpudt_load_send(MPIR_Request * sreq, struct iovec *iov, int *iov_n);
+int MPIDI_Gpudt_load_send(MPIR_Request * sreq, struct iovec *iov, int *iov_n);
 
 /* Get an SRBuf for a receive into a GPU buffer, which MPIDI_CH3U_Request_load_recv_iov then uses
  * for all of the data. */
-void MPIDI_Gpudt_load_recv(MPIR_Request * rreq);
+int MPIDI_Gpudt_load_recv(MPIR_Request * rreq);
 
 /* The window of an operation's packet, in the origin. */
 MPI_Win MPIDI_Gpudt_op_window(const MPIDI_CH3_Pkt_t * pkt);

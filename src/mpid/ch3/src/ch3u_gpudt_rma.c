@@ -97,32 +97,63 @@ int MPIDI_Gpudt_rma_unpack(const MPIR_Request * rreq, const void *in, MPI_Aint n
     return mpi_errno;
 }
 
-void MPIDI_Gpudt_load_send(MPIR_Request * sreq, struct iovec *iov, int *iov_n)
+/* Get an SRBuf, if the request has none. An error ends the call that makes progress, as it does in
+ * MPIDI_CH3U_Request_load_recv_iov. */
+static int srbuf_get(MPIR_Request * req)
 {
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIDI_Request_get_srbuf_flag(req))
+        goto fn_exit;
+    MPIDI_CH3U_SRBuf_alloc(req, MPIDI_CH3U_SRBuf_size);
+    MPIR_ERR_CHKANDJUMP(req->dev.tmpbuf_sz == 0, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    req->status.MPI_ERROR = mpi_errno;
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_load_send(MPIR_Request * sreq, struct iovec *iov, int *iov_n)
+{
+    int mpi_errno = MPI_SUCCESS;
     MPIDI_Request *dev = &sreq->dev;
     MPI_Aint n, actual;
 
-    if (!MPIDI_Request_get_srbuf_flag(sreq))
-        MPIDI_CH3U_SRBuf_alloc(sreq, dev->msgsize - dev->msg_offset);
+    mpi_errno = srbuf_get(sreq);
+    MPIR_ERR_CHECK(mpi_errno);
     n = MPL_MIN(dev->msgsize - dev->msg_offset, dev->tmpbuf_sz);
-    MPIDI_Gpudt_rma_pack(sreq, dev->msg_offset, dev->tmpbuf, n, &actual);
-    dev->msg_offset += n;
+    mpi_errno = MPIDI_Gpudt_rma_pack(sreq, dev->msg_offset, dev->tmpbuf, n, &actual);
+    MPIR_ERR_CHECK(mpi_errno);
+    dev->msg_offset += actual;
     dev->OnDataAvail = dev->msg_offset == dev->msgsize ? dev->OnFinal :
         MPIDI_CH3_ReqHandler_SendReloadIOV;
     iov[0].iov_base = dev->tmpbuf;
-    iov[0].iov_len = n;
+    iov[0].iov_len = actual;
     *iov_n = 1;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
-void MPIDI_Gpudt_load_recv(MPIR_Request * rreq)
+int MPIDI_Gpudt_load_recv(MPIR_Request * rreq)
 {
-    MPIDI_Request *dev = &rreq->dev;
+    int mpi_errno = MPI_SUCCESS;
 
     /* The buffer of an accumulate is an SRBuf */
     if (!MPIDI_Request_get_srbuf_flag(rreq) && MPIDI_Gpudt_request_is_gpu(rreq)) {
-        MPIDI_CH3U_SRBuf_alloc(rreq, dev->msgsize - dev->msg_offset);
-        dev->tmpbuf_off = 0;
+        mpi_errno = srbuf_get(rreq);
+        MPIR_ERR_CHECK(mpi_errno);
+        rreq->dev.tmpbuf_off = 0;
     }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 void MPIDI_Gpudt_win_read_any(const MPIR_Win * win, void *out, const void *addr, MPI_Aint n)

@@ -272,7 +272,6 @@ int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
     goto fn_exit;
 }
 
-/* Also asks again if the target has had no memory to note the request. */
 int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
 {
     int mpi_errno = MPI_SUCCESS, made_progress;
@@ -391,10 +390,5 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
     return is_taken;
   fn_fail:
     is_taken = true;
-    if (ureq) {
-        /* The caller would not free it */
-        ureq->status.MPI_ERROR = mpi_errno;
-        mpi_errno = MPID_Request_complete(ureq);
-    }
     goto fn_exit;
 }
