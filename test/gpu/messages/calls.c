@@ -265,6 +265,28 @@ static void no_datatypes(void)
     }
 }
 
+/* Messages through an attached buffer in GPU memory. */
+static void attached_on_gpu(void)
+{
+    const int size = 100000;
+    struct side s;
+    struct mem attached;
+    void *detached;
+    int detached_sz;
+
+    mem_alloc(&attached, MEM__DEVICE, size);
+    CHECK_MPI(MPI_Buffer_attach(attached.addr, size));
+    side_make(&s, MEM__DEVICE, MPI_INT, 10000, 0);
+    for (enum send send = SEND__SEND; send < NSENDS; send++) {
+        if (send == SEND__BSEND || send == SEND__IBSEND || send == SEND__BSEND_INIT)
+            message(send, RECV__RECV, 1, &s, rank == 0, "attached on a GPU");
+    }
+    CHECK_MPI(MPI_Buffer_detach(&detached, &detached_sz));
+    CHECK(detached == attached.addr && detached_sz == size);
+    side_free(&s);
+    mem_free(&attached);
+}
+
 /* ---- the calls that do both ---- */
 
 static void exchanges(enum mem_kind mine, MPI_Datatype type, MPI_Aint count)
@@ -364,6 +386,7 @@ int main(int argc, char **argv)
 
     MPI_Buffer_detach(&attached, &attached_sz);
     free(attached);
+    attached_on_gpu();
     for (int i = 0; i < NLAYOUTS; i++)
         MPI_Type_free(&types[i]);
     MPI_Comm_free(&comm);
