@@ -159,6 +159,15 @@ struct range range_of(const void *buf, MPI_Count count, MPI_Datatype type)
     return range;
 }
 
+/* Whether a buffer is a copy already: ROMIO calls MPI functions with the arguments of its own. */
+static bool is_copy(const void *buf)
+{
+    struct cudaPointerAttributes attr;
+
+    return cudaPointerGetAttributes(&attr, buf) == cudaSuccess &&
+        attr.type == cudaMemoryTypeDevice;
+}
+
 /* Allocate a copy of a buffer's memory from its first byte to its last. An empty buffer, one at
  * absolute addresses, or one that the call will refuse is passed on. */
 static void shadow_make(struct shadow *s, int use, const void *buf, struct range range)
@@ -172,6 +181,8 @@ static void shadow_make(struct shadow *s, int use, const void *buf, struct range
     if (!has_transpose(s->sz))
         return;
     CUDA(cudaSetDevice(device));
+    if (is_copy((const char *) buf + range.lo))
+        return;
     err = cudaMalloc((void **) &s->mem, s->sz);
     if (err == cudaErrorMemoryAllocation)
         return;
