@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Measures collectives and MPI_Reduce_local on doubles in GPU memory, beside the same with copies
- * of the program's own to and from pinned memory (staged), pinned memory alone (host), and NCCL with
- * a synchronization after each call, if the machine has it and a GPU for each process (nccl).
+/* Measures collectives, one of them also nonblocking, and MPI_Reduce_local on doubles in GPU memory,
+ * beside the same with copies of the program's own to and from pinned memory (staged), pinned memory
+ * alone (host), and NCCL with a synchronization after each call, if the machine has it and a GPU for
+ * each process (nccl).
  * Prints CSV: the median time of a call in us, of the process that takes longest. The bytes are
  * those of MPI's count; with Allgather, Alltoall and Reduce_scatter_block those of one pair of
  * processes times the number of processes. Each process uses a GPU of its own as long as there are
@@ -34,10 +35,11 @@
     } while (0)
 
 enum call {
-    ALLREDUCE, REDUCE, REDUCE_SCATTER_BLOCK, BCAST, ALLGATHER, ALLTOALL, REDUCE_LOCAL, NCALLS
+    ALLREDUCE, IALLREDUCE, REDUCE, REDUCE_SCATTER_BLOCK, BCAST, ALLGATHER, ALLTOALL, REDUCE_LOCAL, NCALLS
 };
 static const char *const call_names[NCALLS] = {
-    "allreduce", "reduce", "reduce_scatter_block", "bcast", "allgather", "alltoall", "reduce_local"
+    "allreduce", "iallreduce", "reduce", "reduce_scatter_block", "bcast", "allgather", "alltoall",
+    "reduce_local"
 };
 
 enum method { GPU, STAGED, HOST, NCCL, NMETHODS };
@@ -69,10 +71,15 @@ static size_t received(enum call c, size_t bytes)
 static void call_once(enum call c, size_t bytes, double *from, double *to)
 {
     const int n = (int) (bytes / sizeof(double)), part = n / nprocs;
+    MPI_Request request;
 
     switch (c) {
         case ALLREDUCE:
             MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            break;
+        case IALLREDUCE:
+            MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
             break;
         case REDUCE:
             MPI_Reduce(from, to, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -102,6 +109,7 @@ static void call_nccl(enum call c, size_t bytes, double *from, double *to)
 
     switch (c) {
         case ALLREDUCE:
+        case IALLREDUCE:
             res = nccl->ncclAllReduce(from, to, n, NCCL_FLOAT64, NCCL_SUM, nccl_comm, stream);
             break;
         case REDUCE:
@@ -169,6 +177,7 @@ static double expected(enum call c, size_t n, size_t i)
 
     switch (c) {
         case ALLREDUCE:
+        case IALLREDUCE:
         case REDUCE:
             return all * value(0, i);
         case REDUCE_SCATTER_BLOCK:
