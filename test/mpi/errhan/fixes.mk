@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += errors_abort nth_pset
+noinst_PROGRAMS += error_string_stack errors_abort nth_pset
