@@ -3,57 +3,171 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests that MPI_Pack_external and MPI_Unpack_external with GPU memory on either side or both have
- * the same results as with host memory. */
+/* Tests MPI_Pack_external, MPI_Unpack_external and MPI_Pack_external_size against the type map: each
+ * number in big-endian order, long in four bytes. Random datatypes, host and GPU memory on either
+ * side or both, two calls that continue each other, and gaps that must not change.
+ *
+ * Usage: external32 [types] [first seed]. A failure prints the seed: rerun with "1 seed". */
 
 #include "gpu.h"
+#include "oracle.h"
+#include "randtype.h"
 #include "report.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
-#define N 100
-#define USER_SZ (3 * N * 4)
-#define PACKED_SZ (N * 4)
+#define MAX_SPAN (1 << 18)      /* bytes of a buffer; longer ones are left out */
 
-static unsigned char user_image[USER_SZ], packed_image[PACKED_SZ], seen[USER_SZ];
-static MPI_Datatype type;
+static struct rng rng;
 
-static void transfers_run(const struct mem *user, const struct mem *packed)
+/* The conversion of a buffer by the type map. */
+struct convert {
+    unsigned char *user;        /* at displacement 0 */
+    unsigned char *packed;
+    size_t n;                   /* packed bytes so far */
+    int unpack;
+};
+
+static int count_of(MPI_Datatype basic)
 {
-    MPI_Aint position = 0;
-
-    for (int i = 0; i < USER_SZ; i++)
-        user_image[i] = (unsigned char) rand();
-    mem_write(user, 0, user_image, USER_SZ);
-    for (int i = 0; i < N; i++) {
-        for (int k = 0; k < 4; k++)
-            packed_image[4 * i + k] = user_image[12 * i + 3 - k];       /* big-endian */
-    }
-    CHECK_MPI(MPI_Pack_external("external32", user->addr, 1, type, packed->addr, PACKED_SZ,
-                                &position));
-    mem_read(packed, 0, seen, PACKED_SZ);
-    report_compare("packed data", seen, packed_image, PACKED_SZ);
-
-    for (int i = 0; i < PACKED_SZ; i++)
-        packed_image[i] = (unsigned char) rand();
-    mem_write(packed, 0, packed_image, PACKED_SZ);
-    for (int i = 0; i < N; i++) {
-        for (int k = 0; k < 4; k++)
-            user_image[12 * i + 3 - k] = packed_image[4 * i + k];
-    }
-    position = 0;
-    CHECK_MPI(MPI_Unpack_external("external32", packed->addr, PACKED_SZ, &position, user->addr, 1,
-                                  type));
-    mem_read(user, 0, seen, USER_SZ);
-    report_compare("unpacked data", seen, user_image, USER_SZ);
+    return basic == MPI_2INT || basic == MPI_C_FLOAT_COMPLEX || basic == MPI_C_DOUBLE_COMPLEX ||
+        basic == MPI_C_LONG_DOUBLE_COMPLEX ? 2 : 1;
 }
 
-int main(void)
+/* oracle_piece_fn */
+static void convert_piece(void *arg, MPI_Aint off, MPI_Aint len, MPI_Datatype basic)
+{
+    struct convert *c = arg;
+    const int n = count_of(basic), size = (int) len / n;
+    const int external = basic == MPI_LONG ? 4 : size;
+
+    for (int i = 0; i < n && c->packed; i++) {
+        unsigned char *u = c->user + off + i * size, *p = c->packed + c->n + i * external;
+
+        for (int k = 0; k < external; k++) {
+            if (c->unpack)
+                u[k] = p[external - 1 - k];
+            else
+                p[external - 1 - k] = u[k];
+        }
+        for (int k = external; k < size && c->unpack; k++)
+            u[k] = p[0] & 0x80 ? 0xff : 0;      /* the sign */
+    }
+    c->n += (size_t) (n * external);
+}
+
+static size_t convert(const oracle * map, int count, unsigned char *user, unsigned char *packed,
+                      int unpack)
+{
+    struct convert c = {.user = user,.packed = packed,.unpack = unpack };
+
+    oracle_walk(map, count, convert_piece, &c);
+    return c.n;
+}
+
+static void fill(unsigned char *mem, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        mem[i] = (unsigned char) rng_next(&rng);
+}
+
+/* Pack `count` datatypes at the position where `count` others end, and unpack them from there. */
+static void check(MPI_Datatype type, const oracle * map, int count, int can_unpack, const char *name)
+{
+    enum mem_kind kinds[] = { MEM__PAGEABLE, MEM__PINNED, MEM__DEVICE, MEM__MANAGED };
+    MPI_Aint size, lo, hi, position = 0, external;
+    unsigned char *user_image, *packed_image, *seen;
+    struct mem user, packed;
+    size_t n, span;
+
+    oracle_span(map, count, &size, &lo, &hi);
+    span = (size_t) (hi - lo);
+    n = convert(map, count, NULL, NULL, 0);
+    CHECK_MPI(MPI_Pack_external_size("external32", count, type, &external));
+    if ((size_t) external != n)
+        report_fail("%s: %ld external bytes, not %ld", name, (long) external, (long) n);
+    if (n == 0 || span > MAX_SPAN)
+        return;
+
+    user_image = malloc(span);
+    packed_image = malloc(2 * n);
+    seen = malloc(span + 2 * n);
+    mem_alloc(&user, kinds[rng_range(&rng, 0, 3)], span);
+    mem_alloc(&packed, kinds[rng_range(&rng, 0, 3)], 2 * n);
+    fill(user_image, span);
+    mem_write(&user, 0, user_image, span);
+    convert(map, count, user_image - lo, packed_image, 0);
+    memcpy(packed_image + n, packed_image, n);
+    for (int i = 0; i < 2; i++)
+        CHECK_MPI(MPI_Pack_external("external32", user.addr - lo, count, type, packed.addr,
+                                    (MPI_Aint) (2 * n), &position));
+    mem_read(&packed, 0, seen, 2 * n);
+    report_compare(name, seen, packed_image, 2 * n);
+    if (position != (MPI_Aint) (2 * n))
+        report_fail("%s: position %ld, not %ld", name, (long) position, (long) (2 * n));
+
+    if (can_unpack) {
+        fill(packed_image, 2 * n);
+        mem_write(&packed, 0, packed_image, 2 * n);
+        convert(map, count, user_image - lo, packed_image + n, 1);
+        position = (MPI_Aint) n;
+        CHECK_MPI(MPI_Unpack_external("external32", packed.addr, (MPI_Aint) (2 * n), &position,
+                                      user.addr - lo, count, type));
+        mem_read(&user, 0, seen, span);
+        report_compare(name, seen, user_image, span);
+    }
+    mem_free(&user);
+    mem_free(&packed);
+    free(user_image);
+    free(packed_image);
+    free(seen);
+}
+
+static void check_seed(uint64_t seed)
+{
+    struct randtype_opts opts = RANDTYPE_OPTS_DEFAULT;
+    const int count = (rng_init(&rng, seed), (int) rng_range(&rng, 1, 5));
+    MPI_Datatype type;
+    oracle *map;
+    char *text, *name;
+
+    opts.tidy = rng_chance(&rng, 60);
+    opts.max_span = 1 << 14;
+    type = randtype_make(&rng, &opts, &text);
+    name = malloc(strlen(text) + 64);
+    sprintf(name, "seed %llu: %s", (unsigned long long) seed, text);
+    map = oracle_create(type);
+    check(type, map, count, !oracle_overlaps(map, count), name);
+    oracle_free(map);
+    randtype_free(&type);
+    free(text);
+    free(name);
+}
+
+/* Two bytes without a sign. */
+static void check_wchar(void)
+{
+    const wchar_t text[2] = { 0x41, 0x8001 };
+    const unsigned char want[4] = { 0, 0x41, 0x80, 1 };
+    unsigned char packed[4];
+    wchar_t seen[2];
+    MPI_Aint position = 0;
+
+    CHECK_MPI(MPI_Pack_external("external32", text, 2, MPI_WCHAR, packed, 4, &position));
+    report_compare("MPI_WCHAR", packed, want, 4);
+    position = 0;
+    CHECK_MPI(MPI_Unpack_external("external32", packed, 4, &position, seen, 2, MPI_WCHAR));
+    report_compare("unpacked MPI_WCHAR", seen, text, sizeof(text));
+}
+
+int main(int argc, char *argv[])
 {
     const unsigned one = 1;
-    static const enum mem_kind kinds[] = { MEM__PAGEABLE, MEM__PINNED, MEM__DEVICE, MEM__MANAGED };
+    const long n = argc > 1 ? atol(argv[1]) : 1000;
+    const uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
     if (*(const unsigned char *) &one != 1) {
         fprintf(stderr, "written for little-endian machines\n");
@@ -66,20 +180,9 @@ int main(void)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
-    MPI_Type_vector(N, 1, 3, MPI_INT, &type);
-    MPI_Type_commit(&type);
-    for (int a = 0; a < 4; a++) {
-        for (int b = 0; b < 4; b++) {
-            struct mem user, packed;
-
-            mem_alloc(&user, kinds[a], USER_SZ);
-            mem_alloc(&packed, kinds[b], PACKED_SZ);
-            transfers_run(&user, &packed);
-            mem_free(&user);
-            mem_free(&packed);
-        }
-    }
-    MPI_Type_free(&type);
+    check_wchar();
+    for (long i = 0; i < n; i++)
+        check_seed(first + (uint64_t) i);
     MPI_Finalize();
     return report_done();
 }

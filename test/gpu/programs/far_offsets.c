@@ -52,10 +52,11 @@ struct stream {
     unsigned char *bytes;
 };
 
-static void stream_piece(void *arg, MPI_Aint off, MPI_Aint len)
+static void stream_piece(void *arg, MPI_Aint off, MPI_Aint len, MPI_Datatype basic)
 {
     struct stream *s = arg;
 
+    (void) basic;
     for (MPI_Aint i = 0; i < len; i++, s->pos++) {
         if (s->pos >= s->first && s->pos < s->last)
             s->bytes[s->pos - s->first] = byte_at(s->buf_off + off + i, s->round);

@@ -281,7 +281,7 @@ static void check_words(int n)
 
 int main(int argc, char *argv[])
 {
-    long n = argc > 1 ? atol(argv[1]) : 600;
+    long n = argc > 1 ? atol(argv[1]) : 3000;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
     MPI_Init(NULL, NULL);

@@ -108,27 +108,27 @@ static void block_walk(const oracle * o, MPI_Aint n, MPI_Aint at, const struct w
         type_walk(o, at + i * o->extent, w);
 }
 
-#define PAIR(ctype_, first_sz_)                                                 \
+#define PAIR(ctype_, first_)                                                    \
     do {                                                                        \
         struct pair { ctype_ a; int b; };                                       \
-        w->piece(w->arg, at, first_sz_);                                        \
-        w->piece(w->arg, at + (MPI_Aint) offsetof(struct pair, b), sizeof(int)); \
+        w->piece(w->arg, at, sizeof(ctype_), first_);                           \
+        w->piece(w->arg, at + (MPI_Aint) offsetof(struct pair, b), sizeof(int), MPI_INT); \
     } while (0)
 
 static void named_walk(const oracle * o, MPI_Aint at, const struct walk *w)
 {
     if (o->named == MPI_FLOAT_INT)
-        PAIR(float, sizeof(float));
+        PAIR(float, MPI_FLOAT);
     else if (o->named == MPI_DOUBLE_INT)
-        PAIR(double, sizeof(double));
+        PAIR(double, MPI_DOUBLE);
     else if (o->named == MPI_LONG_INT)
-        PAIR(long, sizeof(long));
+        PAIR(long, MPI_LONG);
     else if (o->named == MPI_SHORT_INT)
-        PAIR(short, sizeof(short));
+        PAIR(short, MPI_SHORT);
     else if (o->named == MPI_LONG_DOUBLE_INT)
-        PAIR(long double, sizeof(long double));
+        PAIR(long double, MPI_LONG_DOUBLE);
     else if (o->size > 0)
-        w->piece(w->arg, at, o->size);
+        w->piece(w->arg, at, o->size, o->named);
 }
 
 /* The i-th integer argument of a constructor: ints, or counts in the large form. */
@@ -279,8 +279,11 @@ static void type_walk(const oracle * o, MPI_Aint at, const struct walk *w)
             break;
         case MPI_COMBINER_F90_INTEGER:
         case MPI_COMBINER_F90_REAL:
+            w->piece(w->arg, at, o->size, MPI_DATATYPE_NULL);
+            break;
         case MPI_COMBINER_F90_COMPLEX:
-            w->piece(w->arg, at, o->size);
+            w->piece(w->arg, at, o->size / 2, MPI_DATATYPE_NULL);
+            w->piece(w->arg, at + o->size / 2, o->size / 2, MPI_DATATYPE_NULL);
             break;
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:
@@ -329,10 +332,11 @@ struct span {
     MPI_Aint size, lo, hi;
 };
 
-static void span_piece(void *arg_, MPI_Aint off, MPI_Aint len)
+static void span_piece(void *arg_, MPI_Aint off, MPI_Aint len, MPI_Datatype basic)
 {
     struct span *span = arg_;
 
+    (void) basic;
     if (span->size == 0 || off < span->lo)
         span->lo = off;
     if (span->size == 0 || off + len > span->hi)
@@ -357,10 +361,11 @@ struct copy {
     int pack;
 };
 
-static void copy_piece(void *arg_, MPI_Aint off, MPI_Aint len)
+static void copy_piece(void *arg_, MPI_Aint off, MPI_Aint len, MPI_Datatype basic)
 {
     struct copy *c = arg_;
 
+    (void) basic;
     for (MPI_Aint i = 0; i < len; i++, c->pos++) {
         char *user = (char *) ((intptr_t) c->buf + off + i);
 
@@ -395,10 +400,11 @@ struct seen {
     int twice;
 };
 
-static void seen_piece(void *arg_, MPI_Aint off, MPI_Aint len)
+static void seen_piece(void *arg_, MPI_Aint off, MPI_Aint len, MPI_Datatype basic)
 {
     struct seen *seen = arg_;
 
+    (void) basic;
     for (MPI_Aint i = off - seen->lo; i < off - seen->lo + len; i++) {
         seen->twice |= seen->bytes[i];
         seen->bytes[i] = 1;

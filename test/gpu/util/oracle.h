@@ -15,8 +15,9 @@
 typedef struct oracle oracle;
 
 /* Called for each primitive of the type map, in order: its displacement from the buffer and its
- * length, both in bytes. */
-typedef void (*oracle_piece_fn) (void *arg, MPI_Aint off, MPI_Aint len);
+ * length, both in bytes, and its predefined type. A pair type is two primitives; a real, complex or
+ * integer type by precision has no predefined type, and its complex numbers are two primitives. */
+typedef void (*oracle_piece_fn) (void *arg, MPI_Aint off, MPI_Aint len, MPI_Datatype basic);
 
 /* Read a datatype; it may be freed afterwards. Returns NULL if a constructor is not known. */
 oracle *oracle_create(MPI_Datatype datatype);

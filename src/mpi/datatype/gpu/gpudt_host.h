@@ -72,6 +72,33 @@ bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI
                            MPI_Datatype datatype, MPI_Aint outoffset,
                            MPI_Aint * actual_unpack_bytes);
 
+/* As MPIR_Localcopy, between two noncontiguous datatypes in host memory, none of them predefined,
+ * by their records.
+ *   n  (IN)  bytes; both buffers have as many
+ * Returns false, with nothing done, if the release's code shall do it. */
+bool MPIR_Gpudt_cpu_localcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPI_Aint n);
+
+/* As MPIR_Typerep_to_iov, by the records of a noncontiguous datatype. Returns false, with nothing
+ * done, if the release's engine shall do it. */
+bool MPIR_Gpudt_cpu_to_iov(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                           MPI_Aint byte_offset, struct iovec *iov, MPI_Aint max_iov_len,
+                           MPI_Aint max_iov_bytes, MPI_Aint * actual_iov_len,
+                           MPI_Aint * actual_iov_bytes);
+
+/* As MPIR_Typerep_pack_external and MPIR_Typerep_unpack_external, for two buffers in host memory. An
+ * integer that has fewer bytes in external32 loses the high ones.
+ *   actual  (OUT)  bytes of external data */
+int MPIR_Gpudt_cpu_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
+                                 void *outbuf, MPI_Aint * actual);
+int MPIR_Gpudt_cpu_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
+                                   MPI_Datatype datatype, MPI_Aint * actual);
+
+/* Bytes of one datatype as external data; 0 for a predefined type without such a representation,
+ * which packing reports, and without memory. */
+MPI_Aint MPIR_Gpudt_cpu_size_external(MPI_Datatype datatype);
+
 /* MPIR_Typerep_pack and MPIR_Typerep_unpack of a process that may have GPU memory: by a GPU, or
  * else by the CPU. The parameters are the same, so that those functions call them with a jump. */
 int MPIR_Gpudt_pack(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype, MPI_Aint inoffset,

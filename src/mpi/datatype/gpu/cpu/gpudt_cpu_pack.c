@@ -3,15 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Packs and unpacks noncontiguous datatypes in host memory by their records. Stops where MPICH's
- * engine of dataloops would, so that the two are interchangeable. Must not know GPUs. */
+/* Packs, unpacks and copies noncontiguous datatypes in host memory by their records, for
+ * MPIR_Typerep_pack and its kind. Must not know GPUs. */
 
 #include "mpiimpl.h"
-#include "dataloop_internal.h"
-#include "type/gpudt_canon.h"
 #include "gpudt_cpu.h"
+#include "gpudt_cpu_pair.h"
+#include "gpudt_cpu_range.h"
 #include "gpudt_host.h"
-#include "type/gpudt_type.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -34,51 +33,17 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-/* Bytes of the elements between which MPICH's engine can stop: those at the end of its only chain
- * of dataloops. */
-static MPI_Aint element_size(const MPIR_Datatype * dtp)
-{
-    const MPII_Dataloop *loop = dtp->typerep.handle;
-
-    while (!(loop->kind & MPII_DATALOOP_FINAL_MASK))
-        loop = loop->loop_params.cm_t.dataloop;
-    return loop->el_size;
-}
-
-/* Move at most `most` bytes from position `first` on.
- *   actual  (OUT)  bytes moved
- * Returns false, with nothing done, if the type has no state. */
+/* Returns false, with nothing done, if the release's engine shall do it.
+ *   actual  (OUT)  bytes moved */
 static bool range_move(char *user, MPI_Aint count, MPI_Datatype datatype, MPI_Aint first,
                        char *packed, MPI_Aint most, bool unpack, MPI_Aint * actual)
 {
-    const struct MPII_Gpudt_type *type;
-    const struct MPII_Gpudt_record *top;
-    struct MPII_Gpudt_record made;
-    MPIR_Datatype *dtp;
-    MPI_Aint last;
+    struct MPII_Gpudt_cpu_range range;
 
-    if (MPIR_CVAR_GPUDT_HOST_ENGINE != MPIR_CVAR_GPUDT_HOST_ENGINE_records)
+    if (!MPII_Gpudt_cpu_range_make(&range, count, datatype, first, most))
         return false;
-    MPIR_Datatype_get_ptr(datatype, dtp);
-    type = MPII_Gpudt_type_for_cpu(dtp, MPL_MIN(most, count * dtp->size));
-    if (unlikely(type == NULL))
-        return false;
-
-    top = type->serial.records;
-    if (count != 1) {
-        if (MPII_Gpudt_canon_count(&type->serial, count, &made) != MPI_SUCCESS)
-            return false;
-        top = &made;
-    }
-    last = top->size;
-    if (last - first > most) {
-        last = first + most;
-        last -= last % element_size(dtp);
-    }
-    if (unlikely(last < first))
-        last = first;
-    MPII_Gpudt_cpu_move(&type->serial, top, first, last, user, packed, unpack);
-    *actual = last - first;
+    MPII_Gpudt_cpu_move(range.serial, range.top, range.first, range.last, user, packed, unpack);
+    *actual = range.last - range.first;
     return true;
 }
 
@@ -96,4 +61,20 @@ bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI
 {
     return range_move(outbuf, outcount, datatype, outoffset, (char *) inbuf, insize, true,
                       actual_unpack_bytes);
+}
+
+bool MPIR_Gpudt_cpu_localcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPI_Aint n)
+{
+    struct MPII_Gpudt_cpu_range send, recv;
+    struct MPII_Gpudt_cpu_end from, to;
+
+    if (!MPII_Gpudt_cpu_range_make(&send, sendcount, sendtype, 0, MPIR_AINT_MAX) ||
+        !MPII_Gpudt_cpu_range_make(&recv, recvcount, recvtype, 0, MPIR_AINT_MAX))
+        return false;
+    from = (struct MPII_Gpudt_cpu_end) { send.serial, send.top, (char *) sendbuf };
+    to = (struct MPII_Gpudt_cpu_end) { recv.serial, recv.top, recvbuf };
+    MPII_Gpudt_cpu_pair(&from, &to, n);
+    return true;
 }

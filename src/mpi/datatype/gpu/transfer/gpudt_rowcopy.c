@@ -11,6 +11,7 @@
 #include "gpudt_rowcopy.h"
 #include "gpudt_error.h"
 #include "gpudt_vars.h"
+#include "cpu/gpudt_cpu.h"
 #include "type/gpudt_rows.h"
 #include "engine/gpudt_contexts.h"
 
@@ -197,9 +198,8 @@ static int extent_pack(const struct MPII_Gpudt_move *m, const struct footprint *
         goto fn_exit;
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
-    mpi_errno = MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + m->pos,
-                                    side->first + m->pos + m->len, extent - f->low, packed, false);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_Gpudt_cpu_move(&side->type->serial, &side->top, side->first + m->pos,
+                        side->first + m->pos + m->len, extent - f->low, packed, false);
     MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) m->contig, (CUdeviceptr) packed, m->len,
                                         stream), mpi_errno);
     /* The copy must complete before its source is freed */

@@ -16,7 +16,7 @@
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
-#include "type/gpudt_rows.h"
+#include "cpu/gpudt_cpu.h"
 
 /* Copy by the CPU between a side and the work area. */
 static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_slice *slice,
@@ -24,10 +24,10 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
 {
     MPII_GPUDT_COUNT(cpu_bytes, slice->len);
     if (side->type)
-        return MPII_Gpudt_rows_cpu(&side->type->serial, &side->top, side->first + slice->pos,
-                                   side->first + slice->pos + slice->len, side->addr,
-                                   slice->area->mem, unpack);
-    if (unpack)
+        MPII_Gpudt_cpu_move(&side->type->serial, &side->top, side->first + slice->pos,
+                            side->first + slice->pos + slice->len, side->addr, slice->area->mem,
+                            unpack);
+    else if (unpack)
         memcpy(side->addr + slice->pos, slice->area->mem, slice->len);
     else
         memcpy(slice->area->mem, side->addr + slice->pos, slice->len);

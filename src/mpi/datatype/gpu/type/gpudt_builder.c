@@ -212,7 +212,7 @@ int MPII_Gpudt_raw_add_child(struct MPII_Gpudt_builder *b, int record, MPI_Datat
     return mpi_errno;
 }
 
-int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, int64_t size, int *record)
+int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, MPI_Datatype basic, int64_t size, int *record)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -221,6 +221,7 @@ int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, int64_t size, int *record)
     MPII_Gpudt_raw_at(raw, *record)->count = 1;
     MPII_Gpudt_raw_at(raw, *record)->size = size;
     MPII_Gpudt_raw_at(raw, *record)->elements = size > 0;
+    MPII_Gpudt_raw_at(raw, *record)->basic = basic;
 
   fn_exit:
     return mpi_errno;

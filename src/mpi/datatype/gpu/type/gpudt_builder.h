@@ -55,8 +55,9 @@ int MPII_Gpudt_raw_new_record(struct MPII_Gpudt_raw *raw, int kind, int *record)
  *   lookaside   (OUT)  its byte offset */
 int MPII_Gpudt_raw_new_lists(struct MPII_Gpudt_raw *raw, int64_t n, int64_t * lookaside);
 
-/* Append a BLOCK of `size` bytes. */
-int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, int64_t size, int *record);
+/* Append a BLOCK of `size` bytes.
+ *   basic  (IN)  its predefined type */
+int MPII_Gpudt_raw_block(struct MPII_Gpudt_raw *raw, MPI_Datatype basic, int64_t size, int *record);
 
 /* The record of a datatype met before, or -1. */
 int MPII_Gpudt_memo_find(const struct MPII_Gpudt_builder *b, MPI_Datatype datatype);

@@ -49,6 +49,7 @@ struct MPII_Gpudt_raw_record {
     int64_t size;               /* packed bytes of the node */
     int64_t elements;           /* primitives in one child (BLOCK, STRUCT: in the node) */
     int64_t lookaside;          /* byte offset of the lists */
+    int64_t basic;              /* BLOCK: handle of the predefined type; 0 in others */
 };
 
 /* Records that need no heap allocation: enough for regular types. */

@@ -3,8 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Visits the blocks of a byte range of a datatype in stream order, and copies them by the CPU.
- * Knows canonical records and host memory; must not know the driver. */
+/* Visits the blocks of a byte range of a datatype in stream order. Must not know the driver. */
 
 #include "mpiimpl.h"
 #include "gpudt_rows.h"
@@ -155,60 +154,4 @@ static int node_visit(const struct visit *v, const struct MPII_Gpudt_record *rec
         default:
             return struct_visit(v, rec, displ, first, last);
     }
-}
-
-/* ---- copies by the CPU ---- */
-
-struct cpu_copy {
-    char *user;
-    char *contig;               /* address of the next block in contiguous memory */
-    bool unpack;
-};
-
-/* The copy loop for one direction; size may be a compile-time constant. */
-static inline void row_move(char *to, int64_t to_stride, const char *from, int64_t from_stride,
-                            int64_t size, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(to, from, size);
-        to += to_stride;
-        from += from_stride;
-    }
-}
-
-static int row_cpu(void *arg, int64_t displ, int64_t size, int64_t n, int64_t stride)
-{
-    struct cpu_copy *copy = arg;
-    char *user = copy->user + displ;
-    char *to = copy->unpack ? user : copy->contig;
-    const char *from = copy->unpack ? copy->contig : user;
-    int64_t to_stride = copy->unpack ? stride : size;
-    int64_t from_stride = copy->unpack ? size : stride;
-
-    /* With a constant size, memcpy is one load and one store */
-    switch (size) {
-        case 4:
-            row_move(to, to_stride, from, from_stride, 4, n);
-            break;
-        case 8:
-            row_move(to, to_stride, from, from_stride, 8, n);
-            break;
-        case 16:
-            row_move(to, to_stride, from, from_stride, 16, n);
-            break;
-        default:
-            row_move(to, to_stride, from, from_stride, size, n);
-            break;
-    }
-    copy->contig += size * n;
-    return MPI_SUCCESS;
-}
-
-int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_serial *serial,
-                        const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
-                        char *user, char *contig, bool unpack)
-{
-    struct cpu_copy copy = {.user = user,.contig = contig,.unpack = unpack };
-
-    return MPII_Gpudt_rows_visit(serial, top, first, last, row_cpu, &copy);
 }

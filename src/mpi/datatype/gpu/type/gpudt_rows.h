@@ -23,13 +23,4 @@ int MPII_Gpudt_rows_visit(const struct MPII_Gpudt_serial *serial,
                           const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
                           MPII_Gpudt_row_fn fn, void *arg);
 
-/* Copy a byte range between a buffer and contiguous memory by the CPU.
- *   serial, top, first, last  (IN)  as for MPII_Gpudt_rows_visit
- *   user                      (IN)  the buffer, in host memory
- *   contig                    (IN)  host memory: source or destination of byte first
- *   unpack                    (IN)  true: from contig to the buffer */
-int MPII_Gpudt_rows_cpu(const struct MPII_Gpudt_serial *serial,
-                        const struct MPII_Gpudt_record *top, int64_t first, int64_t last,
-                        char *user, char *contig, bool unpack);
-
 #endif /* GPUDT_ROWS_H_INCLUDED */

@@ -108,7 +108,8 @@ static int type_serialize(struct MPII_Gpudt_builder *b, MPI_Datatype datatype, i
     MPIR_ERR_CHKANDJUMP1(b->nesting > MPII_GPUDT_MAX_NESTING, mpi_errno, MPI_ERR_TYPE,
                          "**gpudt_nesting", "**gpudt_nesting %d", MPII_GPUDT_MAX_NESTING);
     if (HANDLE_IS_BUILTIN(datatype))
-        mpi_errno = MPII_Gpudt_raw_block(b->raw, MPIR_Datatype_get_basic_size(datatype), record);
+        mpi_errno = MPII_Gpudt_raw_block(b->raw, datatype, MPIR_Datatype_get_basic_size(datatype),
+                                         record);
     else if (MPIR_DATATYPE_IS_PREDEFINED(datatype))
         mpi_errno = MPII_Gpudt_raw_pair(b, datatype, record);
     else if (dtp->contents == NULL)
@@ -138,7 +139,7 @@ static int contents_create(struct MPII_Gpudt_builder *b, const MPIR_Datatype * d
         case MPI_COMBINER_F90_COMPLEX:
         case MPI_COMBINER_F90_INTEGER:
             /* the contents of these combiners name no member types */
-            return MPII_Gpudt_raw_block(b->raw, dtp->size, record);
+            return MPII_Gpudt_raw_block(b->raw, dtp->basic_type, dtp->size, record);
         case MPI_COMBINER_CONTIGUOUS:
             return contig_create(b, &c, record);
         case MPI_COMBINER_VECTOR:

@@ -134,7 +134,7 @@ static int loop_create(struct MPII_Gpudt_builder *b, const MPII_Dataloop * loop,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     if (final) {
-        mpi_errno = MPII_Gpudt_raw_block(b->raw, loop->el_size, &child);
+        mpi_errno = MPII_Gpudt_raw_block(b->raw, loop->el_type, loop->el_size, &child);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     } else {
         b->nesting++;
