@@ -45,8 +45,15 @@ void MPII_Gpudt_cpu_move(const struct MPII_Gpudt_serial *serial,
                          char *user, char *packed, bool unpack)
 {
     const struct move m = {.serial = serial,.unpack = unpack };
+    const struct MPII_Gpudt_record *child = serial->records + top->child;
 
-    if (first < last)
+    /* what is short is often this: no time for the general case */
+    if (top->kind == MPII_GPUDT_KIND__VECTOR && child->kind == MPII_GPUDT_KIND__BLOCK &&
+        first == 0 && last == top->size) {
+        const level_t level = { top->count, top->stride, child->size };
+
+        MPII_Gpudt_cpu_nest(&level, 1, child->size, user + serial->base_displ, packed, unpack);
+    } else if (first < last)
         range_move(&m, top, first, last, user + serial->base_displ, packed);
 }
 
