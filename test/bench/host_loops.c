@@ -8,6 +8,9 @@
  * MPIR_CVAR_GPUDT_HOST_ENGINE, the engine of MPICH's release takes part. What MPI packs is compared
  * with what the loop packs, and what it unpacks likewise.
  *
+ * Copies from a buffer to another of the same type are MPI_Sendrecv of a process to itself; `hand` packs
+ * and unpacks.
+ *
  * With two ranks also half of a ping-pong's round trip: `hand` packs, sends contiguous bytes and
  * unpacks; `memcpy` is a contiguous message.
  *
@@ -33,6 +36,7 @@ struct job {
     int n;                      /* elements, rows or blocks */
     int *displ, *length;        /* of blocks, in doubles */
     char *user, *packed, *other;
+    char *copy;                 /* of the user's buffer */
 };
 
 /* ---------------------------------------------------------------- datatypes and their loops */
@@ -362,14 +366,34 @@ static void message(const struct layout *l, struct job *job, enum way way, int o
     }
 }
 
-enum measure { PACK, UNPACK, PINGPONG };
-static const char *const measure_names[] = { "pack", "unpack", "pingpong" };
+/* To the other buffer of the same type. */
+static void copy(const struct layout *l, struct job *job, enum way way)
+{
+    char *user = job->user;
+
+    if (way == MEMCPY) {
+        memcpy(job->packed, job->other, (size_t) job->bytes);
+    } else if (way == HAND) {
+        l->pack(job, job->packed);
+        job->user = job->copy;
+        l->unpack(job, job->packed);
+        job->user = user;
+    } else {
+        MPI_Sendrecv(job->user, job->count, job->type, 0, 0, job->copy, job->count, job->type, 0, 0,
+                     MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    }
+}
+
+enum measure { PACK, UNPACK, COPY, PINGPONG };
+static const char *const measure_names[] = { "pack", "unpack", "copy", "pingpong" };
 
 static void run(const struct layout *l, struct job *job, enum way way, enum measure what, int rank)
 {
     if (what == PINGPONG) {
         message(l, job, way, 1 - rank, rank == 0);
         message(l, job, way, 1 - rank, rank == 1);
+    } else if (what == COPY) {
+        copy(l, job, way);
     } else {
         move(l, job, way, what == UNPACK);
     }
@@ -392,7 +416,8 @@ static int job_init(struct job *job, const struct layout *l, int bytes)
     job->user = bench_alloc(job->span + 64, 0);
     job->packed = bench_alloc((size_t) job->bytes, SKEW);
     job->other = bench_alloc((size_t) job->bytes, 2 * SKEW);
-    return job->user && job->packed && job->other;
+    job->copy = bench_alloc(job->span + 64, 3 * SKEW);
+    return job->user && job->packed && job->other && job->copy;
 }
 
 static void job_free(struct job *job)
@@ -400,6 +425,7 @@ static void job_free(struct job *job)
     bench_free(job->user, 0);
     bench_free(job->packed, SKEW);
     bench_free(job->other, 2 * SKEW);
+    bench_free(job->copy, 3 * SKEW);
     free(job->displ);
     free(job->length);
     MPI_Type_free(&job->type);
@@ -413,7 +439,7 @@ static void fill(char *mem, size_t n, unsigned seed)
     }
 }
 
-/* Whether MPI packs and unpacks as the loop does. */
+/* Whether MPI packs, unpacks and copies as the loop does. */
 static int job_is_right(struct job *job, const struct layout *l)
 {
     char *unpacked = malloc(job->span);
@@ -433,6 +459,12 @@ static int job_is_right(struct job *job, const struct layout *l)
     fill(job->user, job->span, 1);
     move(l, job, RECORDS, 1);
     right = right && memcmp(unpacked, job->user, job->span) == 0;
+    fill(job->copy, job->span, 3);
+    copy(l, job, HAND);
+    memcpy(unpacked, job->copy, job->span);
+    fill(job->copy, job->span, 3);
+    copy(l, job, RECORDS);
+    right = right && memcmp(unpacked, job->copy, job->span) == 0;
     free(unpacked);
     return right;
 }
@@ -475,7 +507,7 @@ static int job_run(const struct layout *l, int bytes, int rank, int nranks)
     if (!good)
         fprintf(stderr, "host_loops: %s of %d bytes: wrong data, or no memory\n", l->name,
                 job.bytes);
-    for (int what = PACK; good && what <= (nranks == 2 ? PINGPONG : UNPACK); what++) {
+    for (int what = PACK; good && what <= (nranks == 2 ? PINGPONG : COPY); what++) {
         if (rank == 0 || what == PINGPONG)
             job_time(&job, l, (enum measure) what, rank);
         MPI_Barrier(MPI_COMM_WORLD);

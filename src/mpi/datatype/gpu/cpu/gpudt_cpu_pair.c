@@ -84,6 +84,37 @@ static int boxes_join(struct box *a, struct box *b,
     return n;
 }
 
+static int64_t step_of(const struct MPII_Gpudt_cpu_level *level)
+{
+    return llabs(level->user) + llabs(level->packed);
+}
+
+/* Bring the levels in the order of their steps, since blocks may be copied in any order, and join
+ * those that continue each other on both sides.
+ *   level  (INOUT)  innermost first; the first one is bytes and stays the first
+ * Returns their number. */
+static int levels_sort(struct MPII_Gpudt_cpu_level *level, int n)
+{
+    int last = 0;
+
+    for (int i = 2; i < n; i++) {
+        const struct MPII_Gpudt_cpu_level moved = level[i];
+        int j = i;
+
+        for (; j > 1 && step_of(&level[j - 1]) > step_of(&moved); j--)
+            level[j] = level[j - 1];
+        level[j] = moved;
+    }
+    for (int i = 1; i < n; i++) {
+        if (level[i].user == level[last].count * level[last].user &&
+            level[i].packed == level[last].count * level[last].packed)
+            level[last].count *= level[i].count;
+        else
+            level[++last] = level[i];
+    }
+    return last + 1;
+}
+
 static bool box_copy(const struct MPII_Gpudt_cpu_end *from, const struct MPII_Gpudt_cpu_end *to)
 {
     struct MPII_Gpudt_cpu_level level[MPII_GPUDT_CPU_LEVELS + 1], nest[MPII_GPUDT_CPU_LEVELS];
@@ -95,9 +126,15 @@ static bool box_copy(const struct MPII_Gpudt_cpu_end *from, const struct MPII_Gp
 
     if (!box_read(from, &a) || !box_read(to, &b))
         return false;
-    n = boxes_join(&a, &b, level) - 1;
-    if (n < 1)
+    n = boxes_join(&a, &b, level);
+    if (n == 0)
         return false;
+    n = levels_sort(level, n) - 1;
+    if (n == 0) {
+        /* one block */
+        n = 1;
+        level[1] = (struct MPII_Gpudt_cpu_level) { 1, 0, 0 };
+    }
     /* The nest looks for transpositions on the user's side: the one of longer steps */
     is_turned = llabs(level[1].packed) > llabs(level[1].user);
     for (int i = 0; i < n; i++) {
