@@ -162,12 +162,79 @@ static void check_seed(uint64_t seed)
     free(name);
 }
 
+/* Long ranges, with odd beginnings and ends on both sides. */
+static void check_long(MPI_Datatype type, const char *name)
+{
+    MPI_Aint size, lo, hi, actual;
+    oracle *o = oracle_create(type);
+    char *user, *packed, *want;
+
+    MPI_Type_commit(&type);
+    oracle_span(o, 1, &size, &lo, &hi);
+    user = malloc((size_t) (hi - lo));
+    packed = malloc((size_t) size + 200);
+    want = malloc((size_t) size + 200);
+    fill(user, hi - lo);
+    for (int i = 0; i < 6; i++) {
+        const MPI_Aint skew = i == 0 ? 0 : rng_range(&rng, 0, 100);
+        const MPI_Aint first = i < 2 ? 0 : rng_range(&rng, 0, size / 20);
+        const MPI_Aint n = i < 3 ? size - first : rng_range(&rng, size - size / 10 - first, size - first);
+
+        fill(packed, size + 200);
+        memcpy(want, packed, (size_t) size + 200);
+        MPIR_Typerep_pack_host(user - lo, 1, type, first, packed + skew, n, &actual);
+        oracle_pack(o, user - lo, 1, first, actual, want + skew);
+        if (actual > n || actual <= n - MAX_ELEMENT ||
+            memcmp(packed, want, (size_t) size + 200) != 0)
+            unit_fail("long %s: %ld of %ld bytes from %ld", name, (long) actual, (long) n,
+                      (long) first);
+    }
+    free(user);
+    free(packed);
+    free(want);
+    oracle_free(o);
+    MPI_Type_free(&type);
+}
+
+static void check_longs(void)
+{
+    const int n = 400000, len[3] = { 1, 1, 1 };
+    const MPI_Aint displ[3] = { 0, 8, 12 };
+    MPI_Datatype member[3] = { MPI_DOUBLE, MPI_INT, MPI_CHAR }, type, inner;
+    int *lens = malloc(n * sizeof(int)), *displs = malloc(n * sizeof(int));
+
+    MPI_Type_vector(700000, 1, 2, MPI_DOUBLE, &type);
+    check_long(type, "vector");
+    MPI_Type_create_struct(3, len, displ, member, &inner);
+    MPI_Type_create_resized(inner, 0, 16, &member[0]);
+    MPI_Type_contiguous(n, member[0], &type);
+    check_long(type, "struct");
+    MPI_Type_free(&inner);
+    MPI_Type_free(&member[0]);
+    for (int i = 0, at = 0; i < n; i++) {
+        lens[i] = (int) rng_range(&rng, 1, 5);
+        displs[i] = at;
+        at += lens[i] + (int) rng_range(&rng, 1, 3);
+    }
+    MPI_Type_indexed(n, lens, displs, MPI_INT, &type);
+    check_long(type, "list");
+    MPI_Type_vector(900, 1, 900, MPI_DOUBLE, &inner);
+    MPI_Type_create_hvector(900, 1, 8, inner, &type);
+    check_long(type, "transposition");
+    MPI_Type_free(&inner);
+    free(lens);
+    free(displs);
+}
+
 int main(int argc, char *argv[])
 {
     long n = argc > 1 ? atol(argv[1]) : 1000;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 
     MPI_Init(NULL, NULL);
+    rng_init(&rng, first);
+    if (argc <= 2)
+        check_longs();
     for (long i = 0; i < n; i++)
         check_seed(first + (uint64_t) i);
     if (getenv("GPUDT_VERBOSE") || argc > 1)
