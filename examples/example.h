@@ -13,6 +13,9 @@ enum { EXIT__GOOD = 0, EXIT__WRONG_VALUES = 1, EXIT__CANNOT_RUN = 2 };
 
 enum { MEMORY__ANY, MEMORY__HOST, MEMORY__GPU };
 
+/* How the halo is exchanged: by messages, or by MPI_Put into the neighbours' arrays. */
+enum { HALO__MESSAGES, HALO__PUT };
+
 #ifdef WITH_GPU
 #ifdef __cplusplus
 extern "C" {

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the examples share that needs MPI: the choice of the ranks' memory, and aborting on
- * failure. */
+/* What the examples share that needs MPI: the choice of the ranks' memory, the group of a rank's
+ * neighbours, and aborting on failure. */
 
 #ifndef EXAMPLE_MPI_H_INCLUDED
 #define EXAMPLE_MPI_H_INCLUDED
@@ -12,6 +12,7 @@
 #include "example.h"
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Aborts the job if a function has failed (and printed why). */
 static inline void must(int result)
@@ -54,6 +55,27 @@ static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
                 program);
 #endif
     return wanted == MEMORY__GPU ? MEMORY__ANY : MEMORY__HOST;
+}
+
+/* The group of the ranks among n neighbours, each once; MPI_PROC_NULL is left out. The caller frees
+ * it. */
+static inline MPI_Group neighbours_group(MPI_Comm comm, const int neighbour[], int n)
+{
+    int rank, n_ranks, n_distinct = 0, i, *distinct = malloc((size_t) n * sizeof(int));
+    MPI_Group all, group;
+
+    must(distinct ? 0 : -1);
+    MPI_Comm_size(comm, &n_ranks);
+    for (rank = 0; rank < n_ranks; rank++) {
+        for (i = 0; i < n && neighbour[i] != rank; i++);
+        if (i < n)
+            distinct[n_distinct++] = rank;
+    }
+    MPI_Comm_group(comm, &all);
+    MPI_Group_incl(all, n_distinct, distinct, &group);
+    MPI_Group_free(&all);
+    free(distinct);
+    return group;
 }
 
 /* The operations of a program on arrays in one kind of memory. */

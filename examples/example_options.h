@@ -55,4 +55,16 @@ static inline int memory_option(const char *text, int *memory)
     return 1;
 }
 
+/* Reads messages or put into a HALO__ value. */
+static inline int halo_option(const char *text, int *halo)
+{
+    if (strcmp(text, "messages") == 0)
+        *halo = HALO__MESSAGES;
+    else if (strcmp(text, "put") == 0)
+        *halo = HALO__PUT;
+    else
+        return 0;
+    return 1;
+}
+
 #endif /* EXAMPLE_OPTIONS_H_INCLUDED */

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Halo exchange of a 3-D block with all of its 26 neighbours by subarray datatypes. Checks every
- * value, prints time and bandwidth. The blocks are in GPU memory if there is a GPU. The program
+/* Halo exchange of a 3-D block with all of its 26 neighbours by subarray datatypes, by messages or,
+ * with --halo put, by MPI_Put. Checks every value, prints time and bandwidth. The blocks are in GPU memory if there is a GPU. The program
  * uses standard MPI calls only, the same for both kinds of memory, and must not know how the
  * library moves the data.
  *
@@ -35,6 +35,8 @@ struct exchange {
     int neighbour[N_SIDES];
     MPI_Datatype send_type[N_SIDES];
     MPI_Datatype recv_type[N_SIDES];
+    MPI_Win win;                /* of the array; MPI_WIN_NULL: exchange by messages */
+    MPI_Group neighbours;       /* if there is a window */
     long long bytes;            /* sent, and also received, by each rank in one exchange */
 };
 
@@ -96,8 +98,10 @@ static void block_init(const struct options *opt, struct block *block, MPI_Comm 
     }
 }
 
-/* Finds the neighbours in the grid and creates the types of all sides. */
-static void exchange_init(const struct block *block, MPI_Comm comm, struct exchange *ex)
+/* Finds the neighbours in the grid and creates the types of all sides, and a window of the field if
+ * the options ask for MPI_Put. */
+static void exchange_init(const struct options *opt, const struct block *block, double *field,
+                          MPI_Comm comm, struct exchange *ex)
 {
     int place[N_DIMS], neighbour[N_DIMS], rank, d, side;
     MPI_Datatype point_type;
@@ -109,6 +113,7 @@ static void exchange_init(const struct block *block, MPI_Comm comm, struct excha
     MPI_Cart_coords(comm, rank, N_DIMS, place);
     MPI_Type_contiguous(block->elements, MPI_DOUBLE, &point_type);
     for (side = 0; side < N_SIDES; side++) {
+        ex->neighbour[side] = MPI_PROC_NULL;
         if (side == SIDE_SELF)
             continue;
         for (d = 0; d < N_DIMS; d++)
@@ -120,12 +125,22 @@ static void exchange_init(const struct block *block, MPI_Comm comm, struct excha
         ex->bytes += bytes;
     }
     MPI_Type_free(&point_type);
+    ex->win = MPI_WIN_NULL;
+    if (opt->halo == HALO__PUT) {
+        ex->neighbours = neighbours_group(comm, ex->neighbour, N_SIDES);
+        MPI_Win_create(field_array(field), (MPI_Aint) (block->n_values * sizeof(double)),
+                       sizeof(double), MPI_INFO_NULL, comm, &ex->win);
+    }
 }
 
 static void exchange_free(struct exchange *ex)
 {
     int side;
 
+    if (ex->win != MPI_WIN_NULL) {
+        MPI_Win_free(&ex->win);
+        MPI_Group_free(&ex->neighbours);
+    }
     for (side = 0; side < N_SIDES; side++) {
         if (side == SIDE_SELF)
             continue;
@@ -134,9 +149,9 @@ static void exchange_free(struct exchange *ex)
     }
 }
 
-/* One exchange. The tag is the side as seen by the sender: in a small grid one rank is the
+/* One exchange by messages. The tag is the side as seen by the sender: in a small grid one rank is the
  * neighbour on several sides, and the tag distinguishes its messages. */
-static void exchange_run(const struct exchange *ex, double *field)
+static void exchange_messages(const struct exchange *ex, double *field)
 {
     MPI_Request request[2 * N_SIDES];
     MPI_Status status[2 * N_SIDES];
@@ -152,6 +167,32 @@ static void exchange_run(const struct exchange *ex, double *field)
             MPI_Isend(array, 1, ex->send_type[side], ex->neighbour[side], side, ex->comm,
                       &request[n++]);
     MPI_Waitall(n, request, status);
+}
+
+/* One exchange by MPI_Put: each rank writes into the halos of its neighbours, which have allowed it
+ * by MPI_Win_post. All blocks have the same shape, so the type of the halo on the opposite side is
+ * that of the neighbour. */
+static void exchange_put(const struct exchange *ex, double *field)
+{
+    double *array = field_array(field);
+    int side;
+
+    MPI_Win_post(ex->neighbours, 0, ex->win);
+    MPI_Win_start(ex->neighbours, 0, ex->win);
+    for (side = 0; side < N_SIDES; side++)
+        if (side != SIDE_SELF)
+            MPI_Put(array, 1, ex->send_type[side], ex->neighbour[side], 0, 1,
+                    ex->recv_type[SIDE_OPPOSITE(side)], ex->win);
+    MPI_Win_complete(ex->win);
+    MPI_Win_wait(ex->win);
+}
+
+static void exchange_run(const struct exchange *ex, double *field)
+{
+    if (ex->win != MPI_WIN_NULL)
+        exchange_put(ex, field);
+    else
+        exchange_messages(ex, field);
 }
 
 static int time_compare(const void *a, const void *b)
@@ -276,14 +317,15 @@ static int job_run(const struct options *opt)
     have = field && seconds;
     MPI_Allreduce(MPI_IN_PLACE, &have, 1, MPI_INT, MPI_MIN, comm);
     if (have) {
-        exchange_init(&block, comm, &ex);
+        exchange_init(opt, &block, field, comm, &ex);
         if (rank == 0)
             printf("halo3d: %d x %d x %d ranks, each %d x %d x %d points, %d double%s a point, "
                    "radius %d, %s\n"
-                   "messages: to 26 neighbours, %.3f MB sent by each rank\n",
+                   "%s: to 26 neighbours, %.3f MB sent by each rank\n",
                    grid[2], grid[1], grid[0], opt->size[2], opt->size[1], opt->size[0],
                    opt->elements, opt->elements == 1 ? "" : "s", opt->radius,
-                   memory->name, (double) ex.bytes / 1e6);
+                   memory->name, opt->halo == HALO__PUT ? "puts" : "messages",
+                   (double) ex.bytes / 1e6);
         status = passes_run(opt, memory, &block, &ex, field, seconds);
         exchange_free(&ex);
     } else if (rank == 0) {
@@ -298,7 +340,9 @@ static int job_run(const struct options *opt)
 
 int main(int argc, char *argv[])
 {
-    struct options opt = { {128, 128, 128}, 1, 1, 50, MEMORY__ANY, CORRUPT__NONE, 0, EXIT__GOOD };
+    struct options opt = { {128, 128, 128}, 1, 1, 50, MEMORY__ANY, HALO__MESSAGES, CORRUPT__NONE, 0,
+        EXIT__GOOD
+    };
     int rank;
 
     /* By default, errors in MPI calls abort the job with a message */

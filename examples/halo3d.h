@@ -28,6 +28,7 @@ struct options {
     int elements;               /* doubles of a point */
     int iterations;             /* timed exchanges */
     int memory;                 /* a MEMORY__ value; any: GPU memory if every rank has a GPU */
+    int halo;                   /* a HALO__ value */
     int corrupt;                /* a CORRUPT__ value: what to corrupt before the check */
     int run;                    /* 0: exit at once with exit_status */
     int exit_status;

@@ -19,6 +19,8 @@ static const char usage_text[] =
     "  --radius R          points of halo on each side (default 1)\n"
     "  --elements K        doubles of a point (default 1)\n"
     "  --iterations N      timed exchanges (default 50)\n"
+    "  --halo messages|put exchange by messages, or by MPI_Put into the neighbours' fields\n"
+    "                      (default messages)\n"
     "  --memory host|gpu   where the fields are (default: on GPUs if every rank has one)\n"
     "  --corrupt[=WHAT]    damage one value before the check, which must then fail;\n"
     "                      WHAT is halo (default), interior or guard\n"
@@ -67,7 +69,7 @@ static int option_take(char *arg[], struct options *opt)
     if (NAME_IS("--corrupt")) {
         good = corrupt_option(value, &opt->corrupt);
     } else if (NAME_IS("--size") || NAME_IS("--radius") || NAME_IS("--elements") ||
-               NAME_IS("--iterations") || NAME_IS("--memory")) {
+               NAME_IS("--iterations") || NAME_IS("--memory") || NAME_IS("--halo")) {
         if (!value) {
             value = arg[1];
             words = 2;
@@ -79,6 +81,7 @@ static int option_take(char *arg[], struct options *opt)
         good = NAME_IS("--size") ? size_option(value, opt->size) :
             NAME_IS("--radius") ? list_option(value, 1, 1, &opt->radius) :
             NAME_IS("--memory") ? memory_option(value, &opt->memory) :
+            NAME_IS("--halo") ? halo_option(value, &opt->halo) :
             NAME_IS("--elements") ? list_option(value, 1, 1, &opt->elements) :
             list_option(value, 1, 1, &opt->iterations);
     } else {

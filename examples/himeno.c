@@ -7,8 +7,9 @@
  * divided among the ranks in two dimensions. The arrays are in GPU memory if there is a GPU. The
  * halo is exchanged by vector types whose blocks are single floats or short rows. Prints MFLOPS and
  * the residual, after comparing every value of a few iterations with those of a single rank. With
- * --overlap the halo is exchanged while the GPU computes the points that do not need it. The program
- * uses standard MPI calls only, the same for both kinds of memory.
+ * --overlap the halo is exchanged while the GPU computes the points that do not need it, and with
+ * --halo put by MPI_Put instead of messages. The program uses standard MPI calls only, the same for
+ * both kinds of memory.
  *
  * Build for host memory only:
  *   mpicc -O3 -o himeno himeno.c himeno_exchange.c himeno_field.c himeno_options.c
@@ -286,9 +287,10 @@ static int job_start(struct job *job)
     MPI_Comm_rank(job->exchange.comm, &rank);
     if (rank == 0)
         printf("himeno: %d x %d x %d points, %d x %d ranks, %s\n"
-               "messages: at most %.3f MB sent by a rank in an iteration\n", opt->size[0],
+               "%s: at most %.3f MB sent by a rank in an iteration\n", opt->size[0],
                opt->size[1], opt->size[2], job->grid_of_ranks[0], job->grid_of_ranks[1],
-               job->memory->name, (double) most / 1e6);
+               job->memory->name, opt->halo == HALO__PUT ? "puts" : "messages",
+               (double) most / 1e6);
     if (opt->check > 0) {
         status = job_check(job);
         if (status != EXIT__GOOD)
@@ -323,7 +325,8 @@ static int job_run(const struct options *opt)
         have = job.grid.a[0] && job.residuals;
         MPI_Allreduce(MPI_IN_PLACE, &have, 1, MPI_INT, MPI_MIN, comm);
         if (have) {
-            exchange_init(&job.part, comm, job.grid_of_ranks, place, &job.exchange);
+            exchange_init(opt, &job.part, &job.grid, comm, job.grid_of_ranks, place,
+                          &job.exchange);
             status = job_start(&job);
             exchange_free(&job.exchange);
         } else if (rank == 0) {
@@ -340,7 +343,9 @@ static int job_run(const struct options *opt)
 
 int main(int argc, char *argv[])
 {
-    struct options opt = { {128, 128, 256}, {0, 0}, 100, 4, MEMORY__ANY, 0, 0, 0, EXIT__GOOD };
+    struct options opt = { {128, 128, 256}, {0, 0}, 100, 4, MEMORY__ANY, HALO__MESSAGES, 0, 0, 0,
+        EXIT__GOOD
+    };
     int rank;
 
     /* By default, errors in MPI calls abort the job with a message */

@@ -32,6 +32,7 @@ struct options {
     int iterations;             /* timed */
     int check;                  /* iterations to compare with a single-rank run; 0: none */
     int memory;                 /* a MEMORY__ value; any: GPU memory if every rank has a GPU */
+    int halo;                   /* a HALO__ value */
     int overlap;                /* exchange the halo while the interior is computed */
     int corrupt;                /* corrupt one value before the comparison */
     int run;                    /* 0: exit at once with exit_status */

@@ -20,6 +20,11 @@ struct exchange {
     MPI_Datatype type[N_SIDES]; /* of the data sent to, and received from, that side */
     size_t send_at[N_SIDES];    /* offset of the sent data in the array */
     size_t recv_at[N_SIDES];
+    MPI_Datatype put_type[N_SIDES];     /* of the halo in the array of the neighbour on that side */
+    MPI_Aint put_at[N_SIDES];
+    const float *array[2];      /* for MPI_Put: the arrays that are exchanged, and a window of each */
+    MPI_Win win[2];             /* MPI_WIN_NULL: exchange by messages */
+    MPI_Group neighbours;
     long long bytes;            /* sent by this rank in one exchange */
 };
 
@@ -32,12 +37,14 @@ void part_init(const struct options *opt, const int grid[N_CUT], const int place
                struct part *part);
 
 /* Finds the neighbours of the rank at a position in the grid of ranks, which is comm, and creates
- * the types. The caller frees ex. */
-void exchange_init(const struct part *part, MPI_Comm comm, const int grid[N_CUT],
-                   const int place[N_CUT], struct exchange *ex);
+ * the types, and the windows if the options ask for MPI_Put. The caller frees ex, before the arrays.
+ * Collective, as is exchange_free. */
+void exchange_init(const struct options *opt, const struct part *part, const struct grid *arrays,
+                   MPI_Comm comm, const int grid[N_CUT], const int place[N_CUT],
+                   struct exchange *ex);
 void exchange_free(struct exchange *ex);
 
-/* Fills the halo of an array, in any kind of memory, from the neighbours. Collective. */
+/* Fills the halo of the pressure or of the next one, in any kind of memory, from the neighbours. Collective. */
 void exchange_run(const struct exchange *ex, float *array);
 
 #endif /* HIMENO_EXCHANGE_H_INCLUDED */

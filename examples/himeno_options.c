@@ -21,6 +21,8 @@ static const char usage_text[] =
     "  --iterations N      timed iterations (default 100)\n"
     "  --check N           iterations compared with a single-rank run first (default 4; 0: none)\n"
     "  --overlap           exchange the halo while the GPU computes points that do not need it\n"
+    "  --halo messages|put exchange by messages, or by MPI_Put into the neighbours' arrays\n"
+    "                      (default messages)\n"
     "  --memory host|gpu   where the arrays are (default: on GPUs if every rank has one)\n"
     "  --corrupt           damage one value before it is compared, which must be seen\n"
     "  --help              this text\n"
@@ -62,6 +64,8 @@ static int option_take(const char *name, const char *value, struct options *opt)
         return list_option(value, 0, 1, &opt->check);
     if (strcmp(name, "--memory") == 0)
         return memory_option(value, &opt->memory);
+    if (strcmp(name, "--halo") == 0)
+        return halo_option(value, &opt->halo);
     return -1;
 }
 
