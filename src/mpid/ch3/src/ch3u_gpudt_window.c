@@ -84,40 +84,32 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
     return (MPI_Aint) EXPOSED;
 }
 
-/* Get the exposures of all processes of the node, which have some. */
-static int peers_make(MPIR_Win * win)
+/* Get the exposures of all processes of the node, which have some.
+ *   all  (OUT)  memory for them */
+static int peers_make(MPIR_Win * win, char *all)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_win *w = win->gpudt;
     const MPIR_Comm *comm = win->comm_ptr;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    const int n = comm->node_comm->local_size;
-    char *all = NULL;
-    MPIR_CHKLMEM_DECL(1);
 
-    MPIR_CHKLMEM_MALLOC(all, char *, (MPI_Aint) n * MPIR_GPUDT_EXPOSURE_SZ, mpi_errno, "exposures",
-                        MPL_MEM_RMA);
-    w->peer = MPL_calloc(n, sizeof(w->peer[0]), MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP1(!w->peer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
-    w->npeers = n;
     mpi_errno = MPIR_Allgather(w->exposure, MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, all,
                                MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    w->npeers = comm->node_comm->local_size;
     for (int rank = 0; rank < comm->local_size; rank++) {
         const int i = comm->intranode_table[rank];
         if (i < 0)
             continue;
         w->peer[i].rank = rank;
-        if (rank == comm->rank)
-            continue;
-        mpi_errno = MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
-                                           &w->peer[i].target);
-        MPIR_ERR_CHECK(mpi_errno);
+        /* without memory for it, operations on that process go by messages */
+        if (rank != comm->rank)
+            (void) MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
+                                          &w->peer[i].target);
     }
 
   fn_exit:
-    MPIR_CHKLMEM_FREEALL();
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -125,9 +117,12 @@ static int peers_make(MPIR_Win * win)
 
 int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
 {
-    int mpi_errno = MPI_SUCCESS;
-    const MPIR_Comm *comm = win->comm_ptr;
+    int mpi_errno = MPI_SUCCESS, has_failed;
+    MPIR_Comm *comm = win->comm_ptr;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     bool are_any = false, are_any_here = false;
+    struct MPIDI_Gpudt_win *w;
+    char *all = NULL;
 
     for (int rank = 0; rank < comm->local_size; rank++) {
         if (likely(table[4 * rank + 2] < EXPOSED))
@@ -137,15 +132,31 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
     }
     if (likely(!are_any))
         goto fn_exit;
-    MPIR_ERR_CHKANDJUMP1(!win_make(win), mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+    w = win_make(win);
+    has_failed = w == NULL;
+    if (w && are_any_here) {
+        const int n = comm->node_comm->local_size;
+
+        all = MPL_malloc((MPI_Aint) n * MPIR_GPUDT_EXPOSURE_SZ, MPL_MEM_RMA);
+        w->peer = MPL_calloc(n, sizeof(w->peer[0]), MPL_MEM_RMA);
+        has_failed = !all || !w->peer;
+    }
+    /* if one process has no memory, none creates the window: it would wait for that process */
+    mpi_errno = MPIR_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    MPIR_ERR_CHKANDJUMP1(has_failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU window");
     if (are_any_here)
-        mpi_errno = peers_make(win);
+        mpi_errno = peers_make(win, all);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPL_free(all);
     return mpi_errno;
   fn_fail:
+    if (win->gpudt)
+        MPIDI_Gpudt_win_end_any(win);
     goto fn_exit;
 }
 
