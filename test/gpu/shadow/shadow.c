@@ -4,14 +4,15 @@
  */
 
 /* Runs programs that use host memory with device buffers. A library to preload: it copies each
- * buffer of the calls in shadow_calls.c, shadow_coll.c and shadow_file.c, with its surroundings, to
- * device memory, makes the call there, and copies back the bytes that the call has changed. So
- * MPICH's own tests of datatypes, messages, collectives and MPI-IO test the engine without changes.
+ * buffer of the calls in shadow_calls.c, shadow_coll.c, shadow_file.c and shadow_win.c, with its
+ * surroundings, to device memory, makes the call there, and copies back the bytes that the call has changed. So
+ * MPICH's own tests of datatypes, messages, collectives, one-sided communication and MPI-IO
+ * test the engine without changes.
  * Not moved are buffers at absolute addresses, those for which the device has too little memory, and
  * most of those of a program with very many.
  *
  * SHADOW_SIDES selects the buffers: those that calls read ("send"), those that they write ("recv"),
- * or all ("both", the default). SHADOW_FIRST is the number of buffers of a process after which only
+ * windows ("window"), or all ("both", the default). SHADOW_FIRST is the number of buffers of a process after which only
  * some are moved. SHADOW_GPUS is the number of GPUs that the processes are dealt out to (default:
  * 1). At exit the number of operations with device buffers, and of messages that this process has
  * copied from the sender's GPU memory, is appended to the file SHADOW_COUNT. */
@@ -28,7 +29,7 @@
 #include <unistd.h>
 
 /* Use of a buffer by a call. */
-enum { READ = 1, WRITTEN = 2 };
+enum { READ = 1, WRITTEN = 2, WINDOW = 4 };
 
 /* The first buffers and bytes of a process are moved, and then one buffer of ONE_OF, so that
  * tests that repeat a call a hundred thousand times do not take long; a prime, as calls come in
@@ -41,7 +42,7 @@ static long all_of_first = 2000;
 static struct operation *pending, **pending_end = &pending;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static int sides = READ | WRITTEN;
+static int sides = READ | WRITTEN | WINDOW;
 static int device;
 static long nbuffers, nbytes, ncalls;
 static unsigned long long ndirect;
@@ -73,11 +74,11 @@ __attribute__((constructor)) static void sides_read(void)
 
     if (text == NULL || !strcmp(text, "both"))
         return;
-    if (strcmp(text, "send") && strcmp(text, "recv")) {
-        fprintf(stderr, "shadow: SHADOW_SIDES is send, recv or both\n");
+    if (strcmp(text, "send") && strcmp(text, "recv") && strcmp(text, "window")) {
+        fprintf(stderr, "shadow: SHADOW_SIDES is send, recv, window or both\n");
         abort();
     }
-    sides = strcmp(text, "send") ? WRITTEN : READ;
+    sides = !strcmp(text, "send") ? READ : !strcmp(text, "recv") ? WRITTEN : WINDOW;
 }
 
 __attribute__((constructor)) static void numbers_read(void)
@@ -135,6 +136,21 @@ __attribute__((destructor)) static void count_write(void)
 
 /* ---- buffers ---- */
 
+bool windows_are_moved(void)
+{
+    return (sides & WINDOW) != 0;
+}
+
+void device_use(void)
+{
+    CUDA(cudaSetDevice(device));
+}
+
+void call_count(void)
+{
+    __atomic_add_fetch(&ncalls, 1, __ATOMIC_RELAXED);
+}
+
 static bool has_transpose(size_t sz)
 {
     long n = __atomic_fetch_add(&nbuffers, 1, __ATOMIC_RELAXED);
@@ -180,7 +196,7 @@ static void shadow_make(struct shadow *s, int use, const void *buf, struct range
     s->sz = (size_t) (range.hi - range.lo);
     if (!has_transpose(s->sz))
         return;
-    CUDA(cudaSetDevice(device));
+    device_use();
     if (is_copy((const char *) buf + range.lo))
         return;
     err = cudaMalloc((void **) &s->mem, s->sz);
@@ -259,7 +275,7 @@ void operation_start(struct operation *op)
     shadow_fill(&op->out);
     op->active = true;
     if (op->in.host || op->out.host)
-        __atomic_add_fetch(&ncalls, 1, __ATOMIC_RELAXED);
+        call_count();
 }
 
 void operation_fetch(struct operation *op)
@@ -351,5 +367,5 @@ int requests_end(int n, MPI_Request * before, const MPI_Request after[], int err
         }
     }
     free(before);
-    return err;
+    return windows_pull(err);
 }

@@ -4,7 +4,7 @@
  */
 
 /* Operations on buffers that are moved to device memory (shadow.c), for the wrappers of MPI calls
- * (shadow_calls.c, shadow_coll.c, shadow_file.c). */
+ * (shadow_calls.c, shadow_coll.c, shadow_file.c, shadow_win.c). */
 
 #ifndef SHADOW_H_INCLUDED
 #define SHADOW_H_INCLUDED
@@ -54,8 +54,26 @@ struct range range_of(const void *buf, MPI_Count count, MPI_Datatype type);
 
 #define NO_BUFFER NULL, 0, MPI_DATATYPE_NULL
 
+/* Defines the wrapper of a kind of call, and of its large-count variant. */
+#define EACH(define_, name_) define_(name_, int) define_(name_##_c, MPI_Count)
+
 /* An operation that reads and writes one buffer. */
 struct operation *operation_make_replace(void *buf, MPI_Count count, MPI_Datatype type);
+
+/* Whether memory of windows is moved as well. */
+bool windows_are_moved(void);
+
+/* Programs in the unified memory model may synchronize by messages: copy what the program has stored
+ * to windows before a message is sent, and what others have written to them after one has arrived.
+ * Returns err. */
+void windows_push(void);
+int windows_pull(int err);
+
+/* Make the device of this process current. */
+void device_use(void);
+
+/* Count a call with device buffers, or a window. */
+void call_count(void);
 
 /* Before the call: copy the program's buffers to the device. */
 void operation_start(struct operation *op);

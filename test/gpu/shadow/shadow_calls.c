@@ -51,15 +51,14 @@ int MPI_Unpack_external(const char datarep[], const void *inbuf, MPI_Aint insize
 
 /* ---- messages ----
  *
- * A macro defines the wrapper of a kind of call; EACH also its large-count variant. */
-
-#define EACH(define_, name_) define_(name_, int) define_(name_##_c, MPI_Count)
+ * A macro defines the wrapper of a kind of call. */
 
 #define SEND(name_, count_t)                                                                      \
 int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm)    \
 {                                                                                                 \
     struct operation *op = operation_make(buf, count, type, NO_BUFFER);                           \
                                                                                                   \
+    windows_push();                                                                               \
     operation_start(op);                                                                          \
     return operation_end(op, P##name_(op->in.addr, count, type, dest, tag, comm));                \
 }
@@ -74,9 +73,11 @@ int name_(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_
           MPI_Status * status)                                                                    \
 {                                                                                                 \
     struct operation *op = operation_make(NO_BUFFER, buf, count, type);                           \
+    int err;                                                                                      \
                                                                                                   \
     operation_start(op);                                                                          \
-    return operation_end(op, P##name_(op->out.addr, count, type, source, tag, comm, status));     \
+    operation_end(op, err = P##name_(op->out.addr, count, type, source, tag, comm, status));      \
+    return windows_pull(err);                                                                     \
 }
 
 EACH(RECV, MPI_Recv)
@@ -130,6 +131,7 @@ int name_(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, 
 {                                                                                                 \
     struct operation *op = operation_make(buf, count, type, NO_BUFFER);                           \
                                                                                                   \
+    windows_push();                                                                               \
     operation_start(op);                                                                          \
     return operation_pending(op, request, P##name_(op->in.addr, count, type, dest, tag, comm,     \
                                                    request));                                     \

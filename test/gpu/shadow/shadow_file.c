@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#define EACH(define_, name_) define_(name_, int) define_(name_##_c, MPI_Count)
-
 /* ---- blocking ---- */
 
 #define WRITE(name_, count_t)                                                                     \
