@@ -36,8 +36,12 @@ void *malloc(size_t sz)
     return __libc_malloc(sz);
 }
 
-/* A word that both processes see without MPI. */
-static atomic_int *shared_word(int rank)
+/* Words that both processes see without MPI. */
+struct shared {
+    atomic_int is_failing, has_ended;
+};
+
+static struct shared *shared_make(int rank)
 {
     int pid = (int) getpid(), fd;
     char name[64];
@@ -46,8 +50,8 @@ static atomic_int *shared_word(int rank)
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(name, sizeof(name), "/gpudt_rma_memory_%d", pid);
     fd = shm_open(name, O_RDWR | O_CREAT, 0600);
-    if (fd >= 0 && ftruncate(fd, sizeof(atomic_int)) == 0)
-        word = mmap(NULL, sizeof(atomic_int), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0 && ftruncate(fd, sizeof(struct shared)) == 0)
+        word = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         shm_unlink(name);
@@ -59,7 +63,7 @@ static atomic_int *shared_word(int rank)
 int main(void)
 {
     struct mem window, origin;
-    atomic_int *has_ended;
+    struct shared *shared;
     MPI_Win win;
     int rank, flag, err = MPI_SUCCESS, class = MPI_SUCCESS;
 
@@ -67,7 +71,7 @@ int main(void)
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (gpu_open() == 0 || (has_ended = shared_word(rank)) == NULL)
+    if (gpu_open() == 0 || (shared = shared_make(rank)) == NULL)
         return 1;
     gpu_set_current(0);
     mem_alloc(&window, MEM__DEVICE, SZ);
@@ -76,9 +80,13 @@ int main(void)
     CHECK_MPI(MPI_Win_fence(0, win));
     MPI_Barrier(MPI_COMM_WORLD);
     is_failing = rank == 1;
+    /* Not by a barrier, in which the request might arrive */
+    atomic_fetch_add(&shared->is_failing, rank);
+    while (!atomic_load(&shared->is_failing))
+        usleep(1000);
     if (rank == 0)
         CHECK_MPI(MPI_Get(origin.addr, SZ, MPI_BYTE, 1, 0, SZ, MPI_BYTE, win));
-    while (!atomic_load(has_ended) && err == MPI_SUCCESS)
+    while (!atomic_load(&shared->has_ended) && err == MPI_SUCCESS)
         err = MPI_Iprobe(0, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     if (rank == 1) {
         CHECK(nfailed > 0);
@@ -91,8 +99,8 @@ int main(void)
      * connection has failed. */
     report_done();
     fflush(NULL);
-    atomic_fetch_add(has_ended, 1);
-    while (atomic_load(has_ended) < 2)
+    atomic_fetch_add(&shared->has_ended, 1);
+    while (atomic_load(&shared->has_ended) < 2)
         usleep(1000);
     _exit(report_failures != 0);
 }
