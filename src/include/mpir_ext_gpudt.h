@@ -3,16 +3,16 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What ROMIO needs of the GPU datatype engine: buffers of the program in GPU memory are staged in
- * host memory, where file operations find their packed data. The same with and without CUDA. As
- * mpir_ext.h it must not know MPICH's internals. */
+/* What ROMIO needs of the datatype engine: buffers of the program in GPU memory, and host buffers of
+ * many small blocks, are staged in host memory, where file operations find their packed data. The
+ * same with and without CUDA. As mpir_ext.h it must not know MPICH's internals. */
 
 #ifndef MPIR_EXT_GPUDT_H_INCLUDED
 #define MPIR_EXT_GPUDT_H_INCLUDED
 
 #include <mpi.h>
 
-/* A buffer in GPU memory, and host memory for parts of its packed data. */
+/* A buffer, and host memory for parts of its packed data. */
 typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
 
 /* The parts of the packed data that may be in host memory at a time. */
@@ -21,10 +21,12 @@ typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
 /* Describe a buffer. Costs a few loads while the process has no GPU, else at most the queries of
  * MPIR_Gpudt_buffer_make.
  *   buf, count, datatype (IN)   the buffer
- *   stage                (OUT)  NULL on failure, or if it is host memory. Freed by
+ *   may_be_host          (IN)   whether host memory is staged if packing it is faster than accessing
+ *                               the file block by block
+ *   stage                (OUT)  NULL on failure, or if the buffer shall not be staged. Freed by
  *                               MPIR_Ext_gpudt_stage_free
  * This and the other functions return an MPI error code. */
-int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
+int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int may_be_host,
                               MPIR_Ext_gpudt_stage_t ** stage);
 
 /* Bytes of the packed data. */

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Independent file operations on GPU buffers. The packed data is moved in chunks, each by an
+/* Independent file operations on buffers that are staged. The packed data is moved in chunks, each by an
  * operation of the driver on contiguous bytes, at an explicit offset. While the file operation of a
  * chunk runs, the GPU packs the next one, or unpacks the one before. A write to an atomic file is one
  * operation, and so is a read from it. Must not know how buffers are packed. */
@@ -160,17 +160,17 @@ static int strided_access(struct transfer *t, int file_ptr_type, ADIO_Offset off
     return error_code;
 }
 
-/* Do an operation if the buffer is on a GPU.
+/* Do an operation if the buffer is staged.
  *   is_strided  (IN)   which of the drivers' operations it stands for
  *   done        (OUT)  bytes moved
- * Returns 0 if it is host memory. */
+ * Returns 0 if it is not. */
 static int is_done(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype, int is_read,
                    int is_strided, int file_ptr_type, ADIO_Offset offset, MPI_Count * done,
                    int *error_code)
 {
     struct transfer t = {.fd = fd,.is_read = is_read };
 
-    *error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, &t.stage);
+    *error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, is_strided, &t.stage);
     if (t.stage == NULL && *error_code == MPI_SUCCESS)
         return 0;
     if (t.stage) {

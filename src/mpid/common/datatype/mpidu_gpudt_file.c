@@ -3,10 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Staging of GPU buffers for ROMIO: see mpir_ext_gpudt.h. A buffer that is moved part by part goes
+/* Staging of buffers for ROMIO: see mpir_ext_gpudt.h. A buffer that is moved part by part goes
  * through two chunks of the staging pool, so that the GPU packs one of them while the file operation
- * uses the other. One that is moved as a whole goes through pageable memory of its size. Must not
- * know files. */
+ * uses the other. One that is moved as a whole goes through pageable memory of its size. Host buffers
+ * are packed by the CPU, in pieces that stay in a cache. Must not know files. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -33,8 +33,18 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
+/* Average bytes of a block up to which a host buffer is packed: ROMIO does more for each block than
+ * copying it costs. */
+#define MAX_HOST_BLOCK 256
+
+/* Bytes of a host buffer that are packed at a time; as many as ROMIO's buffer for data sieving. */
+#define HOST_CHUNK (512 * 1024)
+
 struct MPIR_Ext_gpudt_stage {
-    MPIR_Gpudt_buffer *buffer;
+    MPIR_Gpudt_buffer *buffer;  /* NULL: host memory, and what follows */
+    void *user;
+    MPI_Aint count;
+    MPI_Datatype datatype;
     MPI_Count size;             /* bytes of its packed data */
     struct {
         MPIDU_gpudt_chunk_t *chunk;     /* NULL: mem is from malloc */
@@ -43,7 +53,21 @@ struct MPIR_Ext_gpudt_stage {
     } part[MPIR_EXT_GPUDT_CHUNKS];
 };
 
-int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
+/* Whether a host buffer is to be packed. */
+static bool is_worth_packing(int count, MPI_Datatype datatype)
+{
+    MPIR_Datatype *dtp;
+    int is_contig;
+
+    MPIR_Datatype_is_contig(datatype, &is_contig);
+    if (is_contig || HANDLE_IS_BUILTIN(datatype))
+        return false;
+    MPIR_Datatype_get_ptr(datatype, dtp);
+    return dtp->size / MPL_MAX(dtp->typerep.num_contig_blocks, 1) <= MAX_HOST_BLOCK &&
+        MPIR_Gpudt_cpu_is_ready(datatype, count * dtp->size);
+}
+
+int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int may_be_host,
                               MPIR_Ext_gpudt_stage_t ** stage)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -51,19 +75,24 @@ int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
     MPI_Aint size;
 
     *stage = NULL;
-    if (count <= 0 || !MPIR_Gpudt_may_be_gpu(buf, count, datatype))
+    if (count <= 0)
         goto fn_exit;
-    mpi_errno = MPIR_Gpudt_buffer_make(buf, count, datatype, &buffer);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (buffer == NULL)
+    if (MPIR_Gpudt_may_be_gpu(buf, count, datatype)) {
+        mpi_errno = MPIR_Gpudt_buffer_make(buf, count, datatype, &buffer);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (buffer == NULL && !(may_be_host && is_worth_packing(count, datatype)))
         goto fn_exit;
 
     *stage = MPL_calloc(1, sizeof(**stage), MPL_MEM_BUFFER);
     MPIR_ERR_CHKANDJUMP1(!*stage, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                         "GPU buffer of a file operation");
+                         "buffer of a file operation");
     MPIR_Datatype_get_size_macro(datatype, size);
     (*stage)->size = (MPI_Count) size *count;
     (*stage)->buffer = buffer;
+    (*stage)->user = (void *) buf;
+    (*stage)->count = count;
+    (*stage)->datatype = datatype;
 
   fn_exit:
     return mpi_errno;
@@ -81,13 +110,14 @@ int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, i
                                MPI_Count * chunk)
 {
     int mpi_errno = MPI_SUCCESS;
-    const void *gpu_addr = MPIR_Gpudt_buffer_addr(stage->buffer);
-    const MPI_Count most = MPL_MIN((MPI_Count) MPIDU_gpudt_chunk_max(), MPIR_CVAR_GPUDT_FILE_CHUNK);
+    const void *gpu_addr = stage->buffer ? MPIR_Gpudt_buffer_addr(stage->buffer) : NULL;
+    const MPI_Count most = stage->buffer == NULL ? HOST_CHUNK :
+        MPL_MIN((MPI_Count) MPIDU_gpudt_chunk_max(), MPIR_CVAR_GPUDT_FILE_CHUNK);
     MPI_Count sz = is_whole ? stage->size : MPL_MIN(stage->size, MPL_MAX(most / unit, 1) * unit);
     int nparts = sz < stage->size ? MPIR_EXT_GPUDT_CHUNKS : 1;
 
     for (int i = 0; i < nparts; i++) {
-        if (sz <= most) {
+        if (sz <= most && stage->buffer) {
             MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
             MPIDU_gpudt_chunk_get((size_t) sz, gpu_addr, true, &stage->part[i].chunk);
             MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -97,7 +127,7 @@ int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, i
             stage->part[i].mem = MPL_malloc((size_t) sz, MPL_MEM_BUFFER);
         }
         MPIR_ERR_CHKANDJUMP1(!stage->part[i].mem, mpi_errno, MPI_ERR_NO_MEM, "**nomem",
-                             "**nomem %s", "host memory for a GPU buffer of a file operation");
+                             "**nomem %s", "host memory for a buffer of a file operation");
     }
     *chunk = sz;
 
@@ -116,6 +146,11 @@ int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count 
                                int unpack)
 {
     i %= MPIR_EXT_GPUDT_CHUNKS;
+    if (stage->buffer == NULL) {
+        MPIR_Gpudt_cpu_part(stage->user, stage->count, stage->datatype, first, n,
+                            stage->part[i].mem, unpack);
+        return MPI_SUCCESS;
+    }
     return MPIR_Gpudt_buffer_move(stage->buffer, first, n, stage->part[i].mem, unpack,
                                   &stage->part[i].op);
 }

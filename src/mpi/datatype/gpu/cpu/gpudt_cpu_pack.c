@@ -63,6 +63,23 @@ bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI
                       actual_unpack_bytes);
 }
 
+bool MPIR_Gpudt_cpu_is_ready(MPI_Datatype datatype, MPI_Aint n)
+{
+    struct MPII_Gpudt_cpu_range range;
+
+    return MPII_Gpudt_cpu_range_make(&range, 1, datatype, 0, n);
+}
+
+void MPIR_Gpudt_cpu_part(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint first,
+                         MPI_Aint n, void *packed, bool unpack)
+{
+    struct MPII_Gpudt_cpu_range range;
+    const bool is_ready = MPII_Gpudt_cpu_range_make(&range, count, datatype, 0, MPIR_AINT_MAX);
+
+    MPIR_Assert(is_ready);
+    MPII_Gpudt_cpu_move(range.serial, range.top, first, first + n, buf, packed, unpack);
+}
+
 bool MPIR_Gpudt_cpu_localcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                               MPI_Aint n)
