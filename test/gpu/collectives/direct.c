@@ -32,7 +32,7 @@ static long direct_parts(void)
 static void reduction_run(MPI_Comm comm, enum what what, const struct operands *o, int n,
                           int is_in_place, unsigned seed)
 {
-    int is_scatter = what == CALL__reduce_scatter_block;
+    int is_scatter = what == CALL__reduce_scatter_block || what == CALL__reduce_scatter;
     int has_result, len;
     char name[MPI_MAX_OBJECT_NAME];
     struct call c = {.what = what,.mode = MODE__BLOCKING,.comm = comm,.has_twin_comm = 1,
@@ -47,6 +47,15 @@ static void reduction_run(MPI_Comm comm, enum what what, const struct operands *
     c.recv.count[0] = n;
     c.send.count[0] = is_scatter ? n * nprocs : n;
     c.counts[0] = n;
+    if (what == CALL__reduce_scatter) {
+        /* Different ones, of which some may be 0 */
+        c.send.count[0] = 0;
+        for (int i = 0; i < nprocs; i++) {
+            c.counts[i] = n * (int) ((seed / 5 + (unsigned) i) % 3) / 2;
+            c.send.count[0] += c.counts[i];
+        }
+        c.recv.count[0] = c.counts[rank];
+    }
     part_measure(&c.send, 0);
     part_measure(&c.recv, 0);
     if (!call_check(&c, operands_fill, seed + (unsigned) rank)) {
@@ -60,7 +69,8 @@ static void reduction_run(MPI_Comm comm, enum what what, const struct operands *
 static void reductions_run(MPI_Comm comm, unsigned seed, unsigned one_in)
 {
     static const enum what whats[] = {
-        CALL__allreduce, CALL__reduce, CALL__reduce_scatter_block, CALL__allreduce
+        CALL__allreduce, CALL__reduce, CALL__reduce_scatter_block, CALL__allreduce,
+        CALL__reduce_scatter
     };
     static const int counts[] = { 1, 37, 2000, 70001 };
     struct operands o;
@@ -68,9 +78,9 @@ static void reductions_run(MPI_Comm comm, unsigned seed, unsigned one_in)
     int ncalls = 0;
 
     for (int i = (int) (seed % one_in); operands_get(i, &o); i += (int) one_in) {
-        for (int j = 0; j < 4; j++) {
+        for (int j = 0; j < 5; j++) {
             reduction_run(comm, whats[j], &o, counts[(i + j) % (i % 8 ? 3 : 4)], j == 3,
-                          (unsigned) (i * 4 + j));
+                          (unsigned) (i * 5 + j));
             ncalls++;
         }
     }

@@ -25,6 +25,9 @@ bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer);
  * it is GPU memory, and that is not forbidden. */
 bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer);
 
+/* The name of the GPU of a buffer (gpudt_shared.h); 0: it has none. */
+uint64_t MPIR_Gpudt_buffer_gpu(const MPIR_Gpudt_buffer * buffer);
+
 /* Bytes of an offer without the datatype. */
 #define MPIR_GPUDT_OFFER_HEAD 1024
 
@@ -96,6 +99,11 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken);
+
+/* The same for a caller who has decided that the memory is worth mapping, and whose offers have the
+ * description of the datatype in them. */
+int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
+                              MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken);
 
 /* ---- staging memory ---- */
 

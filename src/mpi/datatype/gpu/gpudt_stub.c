@@ -271,6 +271,19 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
     return MPI_ERR_INTERN;
 }
 
+uint64_t MPIR_Gpudt_buffer_gpu(const MPIR_Gpudt_buffer * buffer)
+{
+    return 0;
+}
+
+int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
+                              MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken)
+{
+    *op = NULL;
+    *is_taken = false;
+    return MPI_SUCCESS;
+}
+
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken)

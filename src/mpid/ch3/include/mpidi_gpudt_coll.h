@@ -24,8 +24,44 @@ bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_
 bool MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
                                       MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                       MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                            int *mpi_errno_ptr);
+bool MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                         MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
+                          const MPI_Aint * displs, MPI_Datatype sendtype, void *recvbuf,
+                          MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                           const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                           const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                           int *mpi_errno_ptr);
+bool MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                           const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                           const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                           const MPI_Datatype recvtypes[], MPIR_Comm * comm,
+                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 
 #endif /* MPIDI_GPUDT_COLL_H_INCLUDED */

@@ -39,6 +39,7 @@ struct MPIDI_Gpudt_coll_call {
     const void *in;             /* operand of this process */
     void *out;                  /* result; NULL: none in this process */
     MPI_Aint n, n_out;          /* elements of operand and result */
+    const MPI_Aint *counts;     /* of REDUCE_SCATTER: of the results of all processes */
     MPI_Datatype datatype;
     MPI_Op op;
     int root;                   /* of REDUCE */
@@ -47,10 +48,40 @@ struct MPIDI_Gpudt_coll_call {
     MPIR_Comm *comm;
     MPIR_Errflag_t *errflag;
     MPI_Aint extent;
-    uint8_t *pause, *next_pause;        /* of the communicator, for this kind and size */
+    struct MPIDI_Gpudt_pace *pace;      /* of the communicator, for this kind and size */
     MPIR_Gpudt_buffer *in_buffer, *out_buffer;  /* NULL: not described */
     struct MPIDI_Gpudt_coll_name *name; /* of all processes */
 };
+
+/* How a process ended a call. */
+enum MPIDI_Gpudt_end_e {
+    MPIDI_GPUDT_END__DONE,
+    MPIDI_GPUDT_END__NOT_STARTED,
+    MPIDI_GPUDT_END__FAILED
+};
+
+/* Whether a call asks the other processes: how often that is done depends on what they were told
+ * before by calls of that kind and size, which is the same in all of them.
+ *   bytes  (IN)  the same in all processes
+ * Returns the pace, to be set afterwards; NULL: the call does not ask. */
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                              uint64_t bytes);
+
+/* Let the next calls ask less and less often, or each of them. */
+void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
+
+/* Whether calls that move data have lost enough time by messages to map memory; this one loses more.
+ *   bytes  (IN)  the same in all processes */
+bool MPIDI_Gpudt_coll_is_worth_mapping(MPIR_Comm * comm, MPI_Aint bytes);
+
+/* Exchange how a call ended. Nothing of it is in flight in any process afterwards, unless a process
+ * has died.
+ *   own        (IN)   in this process
+ *   own_errno  (IN)   its error, if it failed
+ *   ends       (OUT)  in all processes
+ * Returns an error if the call failed in any of them. */
+int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                   enum MPIDI_Gpudt_end_e own, int own_errno, int32_t * ends);
 
 /* Whether a process combines a part: of those that share a GPU only one does, as the others would
  * wait for the GPU to switch between processes.
@@ -60,5 +91,10 @@ bool MPIDI_Gpudt_coll_is_worker(const struct MPIDI_Gpudt_coll_call *c, int from,
 /* Do a call of which all buffers can be mapped, as far as is known. Parts that their processes
  * could not start are done by messages, and the buffers are then refused. */
 int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k);
+
+/* As MPIDI_Gpudt_allgather, with any datatypes (ch3u_gpudt_move.c). */
+bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                 void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                                 MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 
 #endif /* MPIDI_GPUDT_COLL_IMPL_H_INCLUDED */

@@ -18,21 +18,37 @@ enum MPIDI_Gpudt_coll_e {
     MPIDI_GPUDT_COLL__ALLREDUCE,
     MPIDI_GPUDT_COLL__REDUCE,
     MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK,
+    MPIDI_GPUDT_COLL__REDUCE_SCATTER,
     MPIDI_GPUDT_COLL__ALLGATHER,
+    MPIDI_GPUDT_COLL__BCAST,
+    MPIDI_GPUDT_COLL__ALLGATHER_TYPED,
+    MPIDI_GPUDT_COLL__ALLGATHERV,
+    MPIDI_GPUDT_COLL__GATHER,
+    MPIDI_GPUDT_COLL__GATHERV,
+    MPIDI_GPUDT_COLL__SCATTER,
+    MPIDI_GPUDT_COLL__SCATTERV,
+    MPIDI_GPUDT_COLL__ALLTOALL,
+    MPIDI_GPUDT_COLL__ALLTOALLV,
+    MPIDI_GPUDT_COLL__ALLTOALLW,
     MPIDI_GPUDT_NCOLLS
 };
 
 #define MPIDI_GPUDT_COLL_SIZES 64       /* classes of sizes: powers of two, in bytes */
 
+/* When calls of a kind and size ask whether this way is possible. */
+struct MPIDI_Gpudt_pace {
+    uint8_t pause;              /* calls to come that do not ask */
+    uint8_t next_pause;         /* the same if the next one that asks is told no */
+};
+
 /* Part of a communicator. All but the mappings is the same in all of its processes. */
 typedef struct MPIDI_Gpudt_coll {
     enum { MPIDI_GPUDT_COLL__NEW, MPIDI_GPUDT_COLL__ON_NODE, MPIDI_GPUDT_COLL__FAR } place;
-    struct {
-        uint8_t pause;          /* calls to come that do not ask whether this way is possible */
-        uint8_t next_pause;     /* the same if the next one that asks is told no */
-    } pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
+    struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
     struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
     uint64_t nuses;             /* calls that looked for theirs */
+    double lost_us;             /* by messages that moved data, so far */
+    char *slots;                /* for offers; NULL: none needed yet */
 } MPIDI_Gpudt_coll_t;
 
 /* A communicator is made. */

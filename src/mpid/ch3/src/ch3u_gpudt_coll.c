@@ -37,8 +37,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_ALL
       description : |-
-        Whether blocking reductions and allgathers among GPUs of a node are done by kernels that
-        access the memory of all processes. Must be the same in all processes.
+        Whether blocking collectives among GPUs of a node are done by kernels that access the
+        memory of all processes. Must be the same in all processes.
         auto   - If the memory can be mapped, and once mapping it pays off
         never  - By MPICH's algorithms, with messages
         always - The first time, too
@@ -83,36 +83,53 @@ void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
 {
     MPL_free(comm->dev.gpudt_coll.known);
     comm->dev.gpudt_coll.known = NULL;
+    MPL_free(comm->dev.gpudt_coll.slots);
+    comm->dev.gpudt_coll.slots = NULL;
+}
+
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                              uint64_t bytes)
+{
+    MPIDI_Gpudt_coll_t *coll = &comm->dev.gpudt_coll;
+    struct MPIDI_Gpudt_pace *pace;
+    int size = 0;
+
+    if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
+        coll->place = is_on_node(comm) ? MPIDI_GPUDT_COLL__ON_NODE : MPIDI_GPUDT_COLL__FAR;
+    if (coll->place == MPIDI_GPUDT_COLL__FAR || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_never)
+        return NULL;
+    for (; bytes > 1; bytes /= 2)
+        size++;
+    pace = &coll->pace[kind][size];
+    if (pace->pause == 0)
+        return pace;
+    pace->pause--;
+    return NULL;
+}
+
+void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
+{
+    pace->pause = is_possible ? 0 : pace->next_pause;
+    pace->next_pause = is_possible ? 0 : (uint8_t) MPL_MIN(2 * pace->next_pause + 1, MAX_PAUSE);
+}
+
+bool MPIDI_Gpudt_coll_is_worth_mapping(MPIR_Comm * comm, MPI_Aint bytes)
+{
+    comm->dev.gpudt_coll.lost_us += LOST_US + LOST_US_PER_BYTE * (double) bytes;
+    return comm->dev.gpudt_coll.lost_us >= MAP_US ||
+        MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
 }
 
 /* Whether this call asks the other processes. With an operation of the user, their datatypes may
  * have different extents; predefined ones are of predefined datatypes. */
 static bool is_to_ask(struct MPIDI_Gpudt_coll_call *c)
 {
-    MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
-    int size = 0;
-
-    if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
-        coll->place = is_on_node(c->comm) ? MPIDI_GPUDT_COLL__ON_NODE : MPIDI_GPUDT_COLL__FAR;
-    if (coll->place == MPIDI_GPUDT_COLL__FAR || c->n == 0 || !HANDLE_IS_BUILTIN(c->op) ||
-        MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_never)
+    if (c->n == 0 || !HANDLE_IS_BUILTIN(c->op))
         return false;
     MPIR_Datatype_get_extent_macro(c->datatype, c->extent);
-    for (uint64_t bytes = (uint64_t) c->n * (uint64_t) MPL_MAX(c->extent, 1); bytes > 1; bytes /= 2)
-        size++;
-    c->pause = &coll->pace[c->kind][size].pause;
-    c->next_pause = &coll->pace[c->kind][size].next_pause;
-    if (*c->pause == 0)
-        return true;
-    --*c->pause;
-    return false;
-}
-
-/* Let the next calls ask less and less often, or each of them. */
-static void pace_set(struct MPIDI_Gpudt_coll_call *c, bool is_possible)
-{
-    *c->pause = is_possible ? 0 : *c->next_pause;
-    *c->next_pause = is_possible ? 0 : (uint8_t) MPL_MIN(2 * *c->next_pause + 1, MAX_PAUSE);
+    c->pace = MPIDI_Gpudt_coll_ask(c->comm, c->kind,
+                                   (uint64_t) c->n * (uint64_t) MPL_MAX(c->extent, 1));
+    return c->pace != NULL;
 }
 
 /* ---- buffers ---- */
@@ -238,7 +255,7 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
     c->name = name;
     mpi_errno = names_exchange(c, &is_able);
     MPIR_ERR_CHECK(mpi_errno);
-    pace_set(c, is_able);
+    MPIDI_Gpudt_coll_pace_set(c->pace, is_able);
     if (!is_able)
         goto fn_exit;
     k = known_find(c);
@@ -323,6 +340,24 @@ bool MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Ai
         call_do(&c, mpi_errno_ptr);
 }
 
+bool MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    struct MPIDI_Gpudt_coll_call c = {
+        .kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER,.in = sendbuf,
+        .out = recvcounts[comm->rank] ? recvbuf : NULL,.n_out = recvcounts[comm->rank],
+        .counts = recvcounts,.datatype = datatype,.op = op,.is_apt = true,.comm = comm,
+        .errflag = errflag
+    };
+
+    for (int i = 0; i < comm->local_size; i++)
+        c.n += recvcounts[i];
+    return MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM ==
+        MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto && sendbuf != MPI_IN_PLACE &&
+        call_do(&c, mpi_errno_ptr);
+}
+
 /* Where the data of a buffer begins, if it is contiguous; else is_contig is false. */
 static char *data_of(const void *buf, MPI_Datatype datatype, bool * is_contig)
 {
@@ -352,6 +387,8 @@ bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
         data_of(sendbuf, sendtype, &c.is_apt);
     if (c.n > MAX_NARROW && ((uintptr_t) c.in | (uintptr_t) c.out | (uintptr_t) c.n) % 16)
         c.is_apt = false;
-    return MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
-        call_do(&c, mpi_errno_ptr);
+    return (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
+            call_do(&c, mpi_errno_ptr)) ||
+        MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                    comm, errflag, mpi_errno_ptr);
 }

@@ -11,9 +11,6 @@
 
 #define MIN_PART 512            /* bytes of a part, which a kernel of its own is worth */
 
-/* How a process ended a call. */
-enum { DONE, NOT_STARTED, FAILED };
-
 /* Elements of a part of a call. */
 struct part {
     MPI_Aint first, n;
@@ -30,6 +27,12 @@ bool MPIDI_Gpudt_coll_is_worker(const struct MPIDI_Gpudt_coll_call *c, int from,
     return true;
 }
 
+static bool is_scatter(const struct MPIDI_Gpudt_coll_call *c)
+{
+    return c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK ||
+        c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER;
+}
+
 /* The elements that a process combines, of its operand: its block, or an equal share among the
  * workers. The first worker is the root, for whose GPU the result is. */
 static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
@@ -44,6 +47,12 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
         return p;
     if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
         return (struct part) {.n = c->n };
+    if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER) {
+        p = (struct part) {.n = c->counts[rank] };
+        for (int i = 0; i < rank; i++)
+            p.first += c->counts[i];
+        return p;
+    }
     for (int i = 0; i < size; i++) {
         int r = (c->root + i) % size;
         if (r == rank)
@@ -73,7 +82,7 @@ static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
 
     if (is_allgather)
         out_at = rank * c->n;
-    else if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK)
+    else if (is_scatter(c))
         out_at = 0;
     for (int i = 0; i < c->comm->local_size; i++) {
         if (!is_allgather || i == rank)
@@ -92,9 +101,9 @@ static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
 }
 
 /* Do the part of this process. Returns how that ended.
- *   mpi_errno_ptr  (OUT)  the error, if it FAILED */
-static int part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
-                        int *mpi_errno_ptr)
+ *   mpi_errno_ptr  (OUT)  the error, if it failed */
+static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
+                                           int *mpi_errno_ptr)
 {
     const struct part p = part_of(c, c->comm->rank);
     struct MPIR_Gpudt_combine combine = {
@@ -103,10 +112,12 @@ static int part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPID
     bool is_done = false;
 
     if (p.n == 0)
-        return DONE;
+        return MPIDI_GPUDT_END__DONE;
     part_describe(c, k, p, &combine);
     *mpi_errno_ptr = MPIR_Gpudt_combine(&combine, &is_done);
-    return *mpi_errno_ptr ? FAILED : is_done ? DONE : NOT_STARTED;
+    if (*mpi_errno_ptr)
+        return MPIDI_GPUDT_END__FAILED;
+    return is_done ? MPIDI_GPUDT_END__DONE : MPIDI_GPUDT_END__NOT_STARTED;
 }
 
 /* Let messages do the block of a process in an allgather. */
@@ -143,6 +154,7 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
             return MPIR_Reduce_impl(from, out, p.n, c->datatype, c->op, c->root, c->comm,
                                     c->errflag);
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
+        case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
             return MPIR_Reduce_impl(in, c->out, p.n, c->datatype, c->op, rank, c->comm,
                                     c->errflag);
         default:
@@ -150,22 +162,38 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
     }
 }
 
-int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
+int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                   enum MPIDI_Gpudt_end_e own, int own_errno, int32_t * ends)
 {
-    int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
-    int32_t own, ends[MPIR_GPUDT_COMBINE_MAX];
+    int mpi_errno = MPI_SUCCESS;
+    const int32_t end = own;
 
-    own = part_combine(c, k, &own_errno);
-    mpi_errno = MPIR_Allgather_impl(&own, sizeof(own), MPI_BYTE, ends, sizeof(own), MPI_BYTE,
-                                    c->comm, c->errflag);
+    mpi_errno = MPIR_Allgather_impl(&end, sizeof(end), MPI_BYTE, ends, sizeof(end), MPI_BYTE, comm,
+                                    errflag);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = own_errno;
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < c->comm->local_size; i++)
-        MPIR_ERR_CHKANDJUMP1(ends[i] == FAILED, mpi_errno, MPI_ERR_OTHER, "**gpudt_combine",
-                             "**gpudt_combine %d", i);
+    for (int i = 0; i < comm->local_size; i++)
+        MPIR_ERR_CHKANDJUMP1(ends[i] == MPIDI_GPUDT_END__FAILED, mpi_errno, MPI_ERR_OTHER,
+                             "**gpudt_combine", "**gpudt_combine %d", i);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
+{
+    int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
+    enum MPIDI_Gpudt_end_e own;
+    int32_t ends[MPIR_GPUDT_COMBINE_MAX];
+
+    own = part_combine(c, k, &own_errno);
+    mpi_errno = MPIDI_Gpudt_coll_ends_exchange(c->comm, c->errflag, own, own_errno, ends);
+    MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < c->comm->local_size; i++) {
-        if (ends[i] == NOT_STARTED) {
+        if (ends[i] == MPIDI_GPUDT_END__NOT_STARTED) {
             k->is_refused = true;
             mpi_errno = part_by_messages(c, i);
             MPIR_ERR_CHECK(mpi_errno);

@@ -11,6 +11,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_coll.h          \
     src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_coll_pre.h      \
+    src/mpid/ch3/include/mpidi_gpudt_move_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_gpudt_rma.h           \
@@ -32,8 +33,10 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
+    src/mpid/ch3/src/ch3u_gpudt_move.c               \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
     src/mpid/ch3/src/ch3u_gpudt_peer.c               \
+    src/mpid/ch3/src/ch3u_gpudt_pull.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_rma.c                \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \

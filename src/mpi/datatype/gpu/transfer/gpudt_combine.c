@@ -14,7 +14,6 @@
 #include "gpudt_offer.h"
 #include "gpudt_reduce_impl.h"
 #include "gpudt_run.h"
-#include "gpudt_shared.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_range.h"
 #include "engine/gpudt_contexts.h"
@@ -31,14 +30,6 @@ struct mapped {
     struct MPII_Gpudt_mapping *mapping[2 * MPII_GPUDT_COMBINE_MAX];
     int n;
 };
-
-static uint64_t gpu_name(const MPII_Gpudt_engine_t * engine)
-{
-    const uint64_t *names;
-    int n = MPIR_Gpudt_shared_names(&names);
-
-    return engine->shared >= 0 && engine->shared < n ? names[engine->shared] : 0;
-}
 
 bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                              MPIR_Gpudt_buffer ** buffer, struct MPIR_Gpudt_operand *operand,
@@ -64,7 +55,7 @@ bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datat
     operand->process = export->process;
     operand->id = export->id;
     operand->at = (int64_t) ((uintptr_t) side->addr - export->base);
-    *gpu = gpu_name(side->engine);
+    *gpu = MPIR_Gpudt_buffer_gpu(*buffer);
     return true;
 }
 

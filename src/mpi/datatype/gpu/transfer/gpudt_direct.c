@@ -10,12 +10,15 @@
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
+#include "gpudt_shared.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
 #include "plan/gpudt_cost.h"
 #include "type/gpudt_wire.h"
+
+#include <float.h>
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
  * the time for its bytes. */
@@ -54,6 +57,15 @@ bool MPIR_Gpudt_is_direct(const MPIR_Gpudt_buffer * buffer)
 {
     return !buffer->side.is_mixed && buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE &&
         MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
+}
+
+uint64_t MPIR_Gpudt_buffer_gpu(const MPIR_Gpudt_buffer * buffer)
+{
+    const MPII_Gpudt_engine_t *engine = buffer->side.engine;
+    const uint64_t *names;
+    int n = MPIR_Gpudt_shared_names(&names);
+
+    return engine->shared >= 0 && engine->shared < n ? names[engine->shared] : 0;
 }
 
 const struct MPII_Gpudt_export *MPII_Gpudt_buffer_export(const MPIR_Gpudt_buffer * buffer)
@@ -256,16 +268,15 @@ int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engi
     goto fn_exit;
 }
 
-int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
-                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
-                          bool * is_taken)
+/* As MPIR_Gpudt_offer_pull. */
+static int pull_start(const MPIR_Gpudt_offer_t * offer, const void *type,
+                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                      bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
     MPIR_Gpudt_op local = {.n = n,.lane = MPII_GPUDT_LANE__UNPACK };
     CUdeviceptr mem = 0;
-
-    MPIR_FUNC_ENTER;
 
     *op = NULL;
     *is_taken = false;
@@ -287,15 +298,56 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     *is_taken = true;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_COUNT(direct_pulls, 1);
 
   fn_exit:
-    MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
     *is_taken = true;
     if (local.mapping && mem)
         MPII_Gpudt_op_release(&local);
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
+                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                          bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = pull_start(offer, type, buffer, n, op, is_taken);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*is_taken)
+        MPII_GPUDT_COUNT(direct_pulls, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
+                              MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_FUNC_ENTER;
+
+    *op = NULL;
+    *is_taken = false;
+    if (MPII_Gpudt_import_find(buffer->side.engine, &offer->export, DBL_MAX) == NULL)
+        goto fn_exit;
+    mpi_errno = pull_start(offer, NULL, buffer, n, op, is_taken);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*is_taken)
+        MPII_GPUDT_COUNT(collective_pulls, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
     goto fn_exit;
 }
 
