@@ -127,6 +127,9 @@ extern int world_rank;
 /* A random call in random kinds of memory. */
 void moving_call(unsigned long seed, unsigned long index);
 void reducing_call(unsigned long seed, unsigned long index);
+/* A blocking random call that moves data; that of the twins is on MPI_COMM_WORLD, which has the same
+ * processes. Returns as call_check. */
+int moving_direct_call(MPI_Comm comm, enum what what, enum mem_kind kind, unsigned long seed);
 /* MPI_Reduce_local of everything, in this process alone. */
 void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */
@@ -136,6 +139,9 @@ void cases_run(void);
 void direct_run(unsigned seed, unsigned one_in);
 /* The same with each driver call failing once. Emulated driver only. */
 void direct_faults_run(void);
+/* Collectives that move data likewise, with random datatypes in memory of a kind. */
+void direct_moves_run(enum mem_kind kind, unsigned long seed);
+void direct_move_faults_run(enum mem_kind kind);
 
 /* A random datatype that may be repeated: elements at multiples of its extent have no byte in
  * common. It has the bounds that MPICH takes it to have, which allocates temporary buffers by them.

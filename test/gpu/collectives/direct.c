@@ -4,8 +4,8 @@
  */
 
 /* Collectives by kernels that map the other processes' buffers (MPIR_CVAR_GPUDT_COLL): reductions
- * by every operation of every datatype, and allgathers, on one GPU and on several. A performance
- * variable tells whether they went that way. */
+ * by every operation of every datatype, and allgathers, on one GPU and on several; moves.c has the
+ * others. A performance variable tells whether they went that way. */
 
 #include "collectives.h"
 #include "report.h"
@@ -244,6 +244,8 @@ void direct_faults_run(void)
         report_fail("only the emulated driver fails on demand");
     for (int i = 0; i < 4 && gpu.is_emulated; i++)
         faults_run(i / 2, i % 2);
+    if (gpu.is_emulated)
+        direct_move_faults_run(kind);
 }
 
 void direct_run(unsigned seed, unsigned one_in)
@@ -263,4 +265,5 @@ void direct_run(unsigned seed, unsigned one_in)
     bits_run(comm);
     mixed_run(comm);
     MPI_Comm_free(&comm);
+    direct_moves_run(kind, seed);
 }

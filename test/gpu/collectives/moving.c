@@ -184,3 +184,31 @@ void moving_call(unsigned long seed, unsigned long index)
     MPI_Type_free(&d.type);
     MPI_Comm_free(&c.comm);
 }
+
+int moving_direct_call(MPI_Comm comm, enum what what, enum mem_kind kind, unsigned long seed)
+{
+    struct rng common, own;
+    struct call c = {.what = what,.mode = MODE__BLOCKING,.comm = comm,.has_twin_comm = 1,
+        .twin_comm = MPI_COMM_WORLD
+    };
+    struct drawn d;
+    struct randtype_opts opts = { 5, 2048, 1 << 14, 1 };
+    int ok;
+
+    memset(&d, 0, sizeof(d));
+    rng_init(&common, seed);
+    rng_init(&own, seed * 64 + (unsigned long) world_rank + 1);
+    d.form = &forms[what];
+    d.type = type_draw(&common, &opts);
+    MPI_Type_size(d.type, &d.size);
+    counts_draw(&common, &d);
+    place_find(&common, &c, &d);
+    call_set(&d, &c, &own);
+    c.send.kind = c.recv.kind = kind;
+    ok = call_check(&c, bytes_fill, (unsigned) (seed * 64) + (unsigned) world_rank);
+    if (!ok)
+        fprintf(stderr, "[%d] ... %s%s, seed %lu\n", world_rank, call_name(what),
+                d.in_place ? " in place" : "", seed);
+    MPI_Type_free(&d.type);
+    return ok;
+}

@@ -48,7 +48,6 @@ typedef struct MPIDI_Gpudt_coll {
     struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
     uint64_t nuses;             /* calls that looked for theirs */
     double lost_us;             /* by messages that moved data, so far */
-    char *slots;                /* for offers; NULL: none needed yet */
 } MPIDI_Gpudt_coll_t;
 
 /* A communicator is made. */

@@ -47,6 +47,7 @@ struct MPIDI_Gpudt_move {
     MPIR_Gpudt_buffer *send_buffer[MPIR_GPUDT_COMBINE_MAX];     /* NULL: empty */
     MPIR_Gpudt_buffer *recv_buffer[MPIR_GPUDT_COMBINE_MAX];
     int64_t offer_sz;           /* bytes of a slot in this call */
+    char *slots;                /* offers of this process, and those to it */
 };
 
 /* Do a call that all processes are able to do, as far as is known.

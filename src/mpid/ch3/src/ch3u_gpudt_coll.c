@@ -83,8 +83,6 @@ void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
 {
     MPL_free(comm->dev.gpudt_coll.known);
     comm->dev.gpudt_coll.known = NULL;
-    MPL_free(comm->dev.gpudt_coll.slots);
-    comm->dev.gpudt_coll.slots = NULL;
 }
 
 struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,

@@ -63,8 +63,6 @@ static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent, str
 /* Describe the blocks of this process. */
 static void buffers_describe(struct MPIDI_Gpudt_move *m, struct ability *own)
 {
-    MPIDI_Gpudt_coll_t *coll = &m->comm->dev.gpudt_coll;
-
     memset(own, 0, sizeof(*own));
     own->bytes = m->bytes;
     for (int i = 0; i < m->comm->local_size; i++) {
@@ -72,9 +70,7 @@ static void buffers_describe(struct MPIDI_Gpudt_move *m, struct ability *own)
             !buffer_describe(&m->recv[i], false, own, &m->recv_buffer[i]))
             return;
     }
-    if (coll->slots == NULL)
-        coll->slots = MPL_calloc(2 * MPIR_GPUDT_COMBINE_MAX, MPIDI_GPUDT_SLOT_SZ, MPL_MEM_COMM);
-    own->is_able = coll->slots != NULL;
+    own->is_able = 1;
 }
 
 static void buffers_free(struct MPIDI_Gpudt_move *m)
@@ -85,7 +81,7 @@ static void buffers_free(struct MPIDI_Gpudt_move *m)
     }
 }
 
-/* Whether a call is for this way, from what all have told. Where processes share a GPU, each kernel
+/* Whether a call is for this way, from what all have told. An empty call is not. Where processes share a GPU, each kernel
  * would wait for the GPU to switch between them. */
 static bool is_good(struct MPIDI_Gpudt_move *m, const struct ability *all)
 {

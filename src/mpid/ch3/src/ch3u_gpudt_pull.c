@@ -11,7 +11,7 @@
 
 static char *slot_at(const struct MPIDI_Gpudt_move *m, int i)
 {
-    return m->comm->dev.gpudt_coll.slots + (int64_t) i * m->offer_sz;
+    return m->slots + (int64_t) i * m->offer_sz;
 }
 
 /* Write the offers of this process. */
@@ -113,13 +113,17 @@ static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mp
 int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
-    enum MPIDI_Gpudt_end_e own;
+    /* On the stack, which is host memory without asking the driver: MPICH's algorithms for these
+     * must not fail in one process alone */
+    uint64_t slots[2 * MPIR_GPUDT_COMBINE_MAX * MPIDI_GPUDT_SLOT_SZ / sizeof(uint64_t)];
+    enum MPIDI_Gpudt_end_e own = MPIDI_GPUDT_END__FAILED;
     int32_t ends[MPIR_GPUDT_COMBINE_MAX];
 
+    m->slots = (char *) slots;
     offers_make(m);
-    mpi_errno = offers_exchange(m);
-    MPIR_ERR_CHECK(mpi_errno);
-    own = pulls_do(m, &own_errno);
+    own_errno = offers_exchange(m);
+    if (own_errno == MPI_SUCCESS)
+        own = pulls_do(m, &own_errno);
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(m->comm, m->errflag, own, own_errno, ends);
     MPIR_ERR_CHECK(mpi_errno);
     *is_done = true;

@@ -1,0 +1,255 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Collectives that move data by copies from the other processes' memory (MPIR_CVAR_GPUDT_COLL): with
+ * random datatypes at both ends, with failing drivers, and with lengths that do not agree. A
+ * performance variable tells whether they went that way. */
+
+#include "collectives.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE 999                /* CUDA_ERROR_UNKNOWN */
+#define NCALLS 24               /* random calls of each collective, of which many are empty */
+
+static int rank, nprocs;
+
+/* Blocks that all processes have copied directly. */
+static long direct_blocks(void)
+{
+    long own = (long) report_variable("gpudt_collective_pulls"), sum;
+
+    CHECK_MPI(MPI_Allreduce(&own, &sum, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD));
+    return sum;
+}
+
+/* All but empty calls, and all-to-all ones in place, go this way; an allgather of contiguous
+ * elements has a way of its own. On a new communicator, so that no call depends on those before. */
+static void random_run(enum mem_kind kind, unsigned long seed)
+{
+    MPI_Comm comm;
+
+    for (int what = CALL__bcast; what <= CALL__alltoallw; what++) {
+        long before = direct_blocks(), now;
+        int ndirect = 0;
+
+        for (unsigned long i = 0; i < NCALLS; i++) {
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            moving_direct_call(comm, (enum what) what, kind, seed * 1000 + i);
+            MPI_Comm_free(&comm);
+            now = direct_blocks();
+            ndirect += now > before;
+            before = now;
+        }
+        if (ndirect < NCALLS / 8)
+            report_fail("%d of %d random calls of %s were direct", ndirect, NCALLS,
+                        call_name((enum what) what));
+    }
+}
+
+/* What goes from a process to another one, element k. */
+static int value_of(int from, int to, int k)
+{
+    return 1000000 * from + 100000 * to + k;
+}
+
+/* Rows of a matrix of n by n integers for each process, and columns: an all-to-all transposes the
+ * blocks. */
+struct transpose {
+    int n;
+    MPI_Datatype row, column;
+    struct mem from, to;
+};
+
+static void transpose_make(struct transpose *t, enum mem_kind kind, int n)
+{
+    MPI_Datatype column;
+
+    t->n = n;
+    MPI_Type_contiguous(n, MPI_INT, &t->row);
+    MPI_Type_commit(&t->row);
+    MPI_Type_vector(n, 1, n, MPI_INT, &column);
+    MPI_Type_create_resized(column, 0, sizeof(int), &t->column);
+    MPI_Type_commit(&t->column);
+    MPI_Type_free(&column);
+    mem_alloc(&t->from, kind, (size_t) (nprocs * n * n) * sizeof(int));
+    mem_alloc(&t->to, kind, (size_t) (nprocs * n * n) * sizeof(int));
+}
+
+static void transpose_free(struct transpose *t)
+{
+    MPI_Type_free(&t->row);
+    MPI_Type_free(&t->column);
+    mem_free(&t->from);
+    mem_free(&t->to);
+}
+
+/* Make the call: MPI_Alltoallw, or MPI_Bcast of the columns of a root. Returns its error. */
+static int transpose_call(struct transpose *t, MPI_Comm comm, int is_bcast, int root)
+{
+    int counts[MAX_PROCS], displs[MAX_PROCS], n2 = t->n * t->n;
+    MPI_Datatype rows[MAX_PROCS], columns[MAX_PROCS];
+    int *values = malloc((size_t) (nprocs * n2) * sizeof(int));
+    struct mem *buf = rank == root ? &t->from : &t->to;
+
+    for (int i = 0; i < nprocs * n2; i++)
+        values[i] = value_of(rank, i / n2, i % n2);
+    mem_write(&t->from, 0, values, (size_t) (nprocs * n2) * sizeof(int));
+    memset(values, 0xff, (size_t) (nprocs * n2) * sizeof(int));
+    mem_write(&t->to, 0, values, (size_t) (nprocs * n2) * sizeof(int));
+    free(values);
+    for (int i = 0; i < nprocs; i++) {
+        counts[i] = t->n;
+        displs[i] = i * n2 * (int) sizeof(int);
+        rows[i] = t->row;
+        columns[i] = t->column;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (is_bcast)
+        return MPI_Bcast(buf->addr, t->n, rank == root ? t->row : t->column, root, comm);
+    return MPI_Alltoallw(t->from.addr, counts, displs, rows, t->to.addr, counts, displs, columns,
+                         comm);
+}
+
+/* Compare with what it must be. Returns 1 if that is so. */
+static int transpose_is_right(struct transpose *t, int is_bcast, int root)
+{
+    int n2 = t->n * t->n, ok = 1;
+    int *values = malloc((size_t) (nprocs * n2) * sizeof(int));
+
+    mem_read(&t->to, 0, values, (size_t) (nprocs * n2) * sizeof(int));
+    for (int p = 0; p < nprocs; p++) {
+        for (int k = 0; k < n2 && !(is_bcast && (rank == root || p > 0)); k++) {
+            int at = p * n2 + k % t->n * t->n + k / t->n;
+            ok &= values[at] == value_of(is_bcast ? root : p, is_bcast ? 0 : rank, k);
+        }
+    }
+    free(values);
+    return ok;
+}
+
+/* A call in which a driver call of one process fails: its call number `at`. Either all get the data,
+ * or some get an error; the next call is right. Returns whether there were that many calls. */
+static int fault_run(struct transpose *t, MPI_Comm comm, int is_bcast, int victim, long at)
+{
+    int err, fired = 0, failed, nfailed;
+
+    for (int repeat = 0; repeat < 2; repeat++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (repeat == 0 && rank == victim)
+            gpu.emu_fail_set(NULL, at, CODE, 1);
+        err = transpose_call(t, comm, is_bcast, 0);
+        if (repeat == 0 && rank == victim) {
+            fired = gpu.emu_failed_count() > 0;
+            gpu.emu_fail_set(NULL, 0, 0, 1);
+        }
+        failed = err != MPI_SUCCESS;
+        CHECK_MPI(MPI_Allreduce(&failed, &nfailed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        if (nfailed == 0 && !transpose_is_right(t, is_bcast, 0))
+            report_fail("call %ld of rank %d fails in %s: wrong data, run %d", at, victim,
+                        is_bcast ? "MPI_Bcast" : "MPI_Alltoallw", repeat);
+        if (repeat == 1 && err)
+            report_fail("after call %ld of rank %d has failed: %s", at, victim,
+                        report_mpi_text(err));
+    }
+    CHECK_MPI(MPI_Bcast(&fired, 1, MPI_INT, victim, MPI_COMM_WORLD));
+    return fired;
+}
+
+/* Each driver call fails once.
+ *   is_new  (IN)  in a call with memory, types and communicator that are used for the first time */
+static void faults_run(enum mem_kind kind, int is_new, int is_bcast, int victim)
+{
+    enum { MAX_CALLS = 300 };
+    struct transpose t;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int fired = 1;
+    long at;
+
+    for (at = 1; fired && at < MAX_CALLS; at++) {
+        if (is_new || at == 1) {
+            transpose_make(&t, kind, 37);
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            if (!is_new)
+                CHECK_MPI(transpose_call(&t, comm, is_bcast, 0));
+        }
+        fired = fault_run(&t, comm, is_bcast, victim, at);
+        if (is_new || !fired) {
+            transpose_free(&t);
+            MPI_Comm_free(&comm);
+        }
+    }
+    CHECK(at > 3 && !fired);
+}
+
+/* One process sends more than another one expects: an error in all, and the next call is right. */
+static void lengths_run(enum mem_kind kind)
+{
+    MPI_Comm comm;
+    struct transpose t;
+    int counts[2][MAX_PROCS], displs[MAX_PROCS], err;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    transpose_make(&t, kind, 8);
+    for (int i = 0; i < nprocs; i++) {
+        counts[0][i] = rank == 0 && i == 1 ? 20 : 10;
+        counts[1][i] = 10;
+        displs[i] = 20 * i;
+    }
+    err = MPI_Alltoallv(t.from.addr, counts[0], displs, MPI_INT, t.to.addr, counts[1], displs,
+                        MPI_INT, comm);
+    CHECK(err != MPI_SUCCESS);
+    CHECK_MPI(transpose_call(&t, comm, 0, 0));
+    CHECK(transpose_is_right(&t, 0, 0));
+    transpose_free(&t);
+    MPI_Comm_free(&comm);
+}
+
+/* A process with its buffer in host memory keeps all from this way, and later calls come back. */
+static void mixed_run(MPI_Comm comm, enum mem_kind kind)
+{
+    struct transpose t, host;
+    long before;
+
+    transpose_make(&t, kind, 16);
+    transpose_make(&host, MEM__PAGEABLE, 16);
+    for (int i = 0; i < 16; i++) {
+        struct transpose *own = i < 6 && rank == i % nprocs ? &host : &t;
+        for (int is_bcast = 0; is_bcast < 2; is_bcast++) {
+            CHECK_MPI(transpose_call(own, comm, is_bcast, i % nprocs));
+            CHECK(transpose_is_right(own, is_bcast, i % nprocs));
+        }
+    }
+    before = direct_blocks();
+    for (int i = 0; i < 32; i++)
+        CHECK_MPI(transpose_call(&t, comm, 0, 0));
+    CHECK(direct_blocks() > before);
+    transpose_free(&t);
+    transpose_free(&host);
+}
+
+void direct_moves_run(enum mem_kind kind, unsigned long seed)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    random_run(kind, seed);
+    mixed_run(comm, kind);
+    lengths_run(kind);
+    MPI_Comm_free(&comm);
+}
+
+void direct_move_faults_run(enum mem_kind kind)
+{
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    for (int i = 0; i < 8; i++)
+        faults_run(kind, i / 4, i / 2 % 2, i % 2);
+}
