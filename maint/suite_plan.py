@@ -186,6 +186,17 @@ def sample(units, one_in, seed):
     return left
 
 
+def leave_out(units, keys):
+    """Drop the tests of these keys, each of which must be there; return the keys."""
+    known = {test.key for unit in units for test in unit.tests}
+    for key in keys:
+        if key not in known:
+            raise PlanError(f"--leave-out {key}: no such test in these lists")
+    for unit in units:
+        unit.tests = [test for test in unit.tests if test.key not in keys]
+    return list(keys)
+
+
 def program_folders(build, folder, programs):
     """Map the folder that make runs in to the targets wanted there."""
     wanted = {}

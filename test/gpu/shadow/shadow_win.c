@@ -21,7 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BYTES = 64 << 20 }; /* of a window that is moved */
+enum {
+    MOST_BYTES = 64 << 20,      /* of a window that is moved */
+    MOST_COPIES = 64            /* of stores, each by itself */
+};
 
 /* An operation without a request that is not known to be complete. */
 struct started {
@@ -66,25 +69,72 @@ static void *allocate(size_t sz)
 
 /* ---- memory of windows; the caller has the mutex ---- */
 
-/* Copy what the program has stored to the device. */
+/* The first byte from i on in which two contents of sz bytes differ; sz: none. */
+static size_t differing_next(const char *a, const char *b, size_t i, size_t sz)
+{
+    enum { STEP = 4096 };
+
+    while (sz - i >= STEP && memcmp(a + i, b + i, STEP) == 0)
+        i += STEP;
+    while (i < sz && a[i] == b[i])
+        i++;
+    return i;
+}
+
+/* The bytes [first, end) that the program has stored next, from byte i on; false: no more. */
+static bool stored_next(const struct window *w, size_t i, size_t *first, size_t *end)
+{
+    i = differing_next(w->host, w->last, i, w->sz);
+    *first = i;
+    while (i < w->sz && w->host[i] != w->last[i])
+        i++;
+    *end = i;
+    return *first < i;
+}
+
+/* Copy what the program has stored to the device. Other processes may write to the bytes between, which are
+ * therefore not copied. A program that fills an array of structures stores very many short pieces: those are
+ * one datatype, as copying each by itself takes minutes. */
 static void stores_push(struct window *w)
 {
-    for (size_t i = 0; w->host && i < w->sz;) {
-        size_t n;
+    size_t first, end, n = 0, sz = 0;
+    int *lens, position = 0;
+    MPI_Aint *displs;
+    char *stored;
+    MPI_Datatype type;
 
-        if (memcmp(w->host + i, w->last + i, w->sz - i < 4096 ? w->sz - i : 4096) == 0) {
-            i += 4096;
-            continue;
+    if (w->host == NULL)
+        return;
+    for (size_t i = 0; stored_next(w, i, &first, &end); i = end)
+        n++;
+    if (n <= MOST_COPIES) {
+        for (size_t i = 0; stored_next(w, i, &first, &end); i = end) {
+            memcpy(w->last + first, w->host + first, end - first);
+            CUDA(cudaMemcpy(w->mem + first, w->last + first, end - first, cudaMemcpyHostToDevice));
         }
-        if (w->host[i] == w->last[i]) {
-            i++;
-            continue;
-        }
-        for (n = 1; i + n < w->sz && w->host[i + n] != w->last[i + n]; n++);
-        memcpy(w->last + i, w->host + i, n);
-        CUDA(cudaMemcpy(w->mem + i, w->last + i, n, cudaMemcpyHostToDevice));
-        i += n;
+        return;
     }
+    lens = allocate(n * sizeof(*lens));
+    displs = allocate(n * sizeof(*displs));
+    stored = allocate(w->sz);
+    n = 0;
+    for (size_t i = 0; stored_next(w, i, &first, &end); i = end, n++) {
+        lens[n] = (int) (end - first);
+        displs[n] = (MPI_Aint) first;
+        memcpy(w->last + first, w->host + first, end - first);
+        memcpy(stored + sz, w->last + first, end - first);
+        sz += end - first;
+    }
+    if (PMPI_Type_create_hindexed((int) n, lens, displs, MPI_BYTE, &type) ||
+        PMPI_Type_commit(&type) ||
+        PMPI_Unpack(stored, (int) sz, &position, w->mem, 1, type, MPI_COMM_SELF) ||
+        PMPI_Type_free(&type)) {
+        fprintf(stderr, "shadow: stores to a window cannot be copied\n");
+        abort();
+    }
+    free(lens);
+    free(displs);
+    free(stored);
 }
 
 /* Copy what others have written from the device. */
@@ -97,10 +147,8 @@ static void writes_pull(struct window *w)
     stores_push(w);
     now = allocate(w->sz);
     CUDA(cudaMemcpy(now, w->mem, w->sz, cudaMemcpyDeviceToHost));
-    for (size_t i = 0; i < w->sz; i++) {
-        if (now[i] != w->last[i])
-            w->host[i] = w->last[i] = now[i];
-    }
+    for (size_t i = 0; (i = differing_next(now, w->last, i, w->sz)) < w->sz; i++)
+        w->host[i] = w->last[i] = now[i];
     free(now);
 }
 
