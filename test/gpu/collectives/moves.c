@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
+#define FAULT_ROOT 1            /* its blocks are not the first ones */
 #define NCALLS 24               /* random calls of each collective, of which many are empty */
 
 static int rank, nprocs;
@@ -58,6 +59,12 @@ static int value_of(int from, int to, int k)
     return 1000000 * from + 100000 * to + k;
 }
 
+/* One call of each form in which blocks go between processes. */
+#define NWHATS 5
+static const enum what whats[NWHATS] = {
+    CALL__bcast, CALL__gatherv, CALL__scatterv, CALL__allgatherv, CALL__alltoallw
+};
+
 /* Rows of a matrix of n by n integers for each process, and columns: an all-to-all transposes the
  * blocks. */
 struct transpose {
@@ -89,10 +96,12 @@ static void transpose_free(struct transpose *t)
     mem_free(&t->to);
 }
 
-/* Make the call: MPI_Alltoallw, or MPI_Bcast of the columns of a root. Returns its error. */
-static int transpose_call(struct transpose *t, MPI_Comm comm, int is_bcast, int root)
+/* Make a call with rows on the side that sends, and columns on the one that receives. Returns its
+ * error. */
+static int transpose_call(struct transpose *t, MPI_Comm comm, enum what what, int root)
 {
-    int counts[MAX_PROCS], displs[MAX_PROCS], n2 = t->n * t->n;
+    int counts[MAX_PROCS], bytes[MAX_PROCS], in_rows[MAX_PROCS], in_ints[MAX_PROCS];
+    int n = t->n, n2 = n * n;
     MPI_Datatype rows[MAX_PROCS], columns[MAX_PROCS];
     int *values = malloc((size_t) (nprocs * n2) * sizeof(int));
     struct mem *buf = rank == root ? &t->from : &t->to;
@@ -104,29 +113,56 @@ static int transpose_call(struct transpose *t, MPI_Comm comm, int is_bcast, int 
     mem_write(&t->to, 0, values, (size_t) (nprocs * n2) * sizeof(int));
     free(values);
     for (int i = 0; i < nprocs; i++) {
-        counts[i] = t->n;
-        displs[i] = i * n2 * (int) sizeof(int);
+        counts[i] = n;
+        bytes[i] = i * n2 * (int) sizeof(int);
+        in_rows[i] = i * n;
+        in_ints[i] = i * n2;
         rows[i] = t->row;
         columns[i] = t->column;
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (is_bcast)
-        return MPI_Bcast(buf->addr, t->n, rank == root ? t->row : t->column, root, comm);
-    return MPI_Alltoallw(t->from.addr, counts, displs, rows, t->to.addr, counts, displs, columns,
-                         comm);
+    switch (what) {
+        case CALL__bcast:
+            return MPI_Bcast(buf->addr, n, rank == root ? t->row : t->column, root, comm);
+        case CALL__gatherv:
+            return MPI_Gatherv(t->from.addr, n, t->row, t->to.addr, counts, in_ints, t->column,
+                               root, comm);
+        case CALL__scatterv:
+            return MPI_Scatterv(t->from.addr, counts, in_rows, t->row, t->to.addr, n, t->column,
+                                root, comm);
+        case CALL__allgatherv:
+            return MPI_Allgatherv(t->from.addr, n, t->row, t->to.addr, counts, in_ints, t->column,
+                                  comm);
+        default:
+            return MPI_Alltoallw(t->from.addr, counts, bytes, rows, t->to.addr, counts, bytes,
+                                 columns, comm);
+    }
+}
+
+/* Whether a call writes block p of this process.
+ *   from, to  (OUT)  as of value_of */
+static int is_block_of(enum what what, int root, int p, int *from, int *to)
+{
+    const int has_root = what != CALL__alltoallw && what != CALL__allgatherv;
+
+    *from = has_root && what != CALL__gatherv ? root : p;
+    *to = what == CALL__alltoallw || what == CALL__scatterv ? rank : 0;
+    if (what == CALL__gatherv)
+        return rank == root;
+    return !has_root || (p == 0 && (what != CALL__bcast || rank != root));
 }
 
 /* Compare with what it must be. Returns 1 if that is so. */
-static int transpose_is_right(struct transpose *t, int is_bcast, int root)
+static int transpose_is_right(struct transpose *t, enum what what, int root)
 {
-    int n2 = t->n * t->n, ok = 1;
+    int n2 = t->n * t->n, ok = 1, from, to;
     int *values = malloc((size_t) (nprocs * n2) * sizeof(int));
 
     mem_read(&t->to, 0, values, (size_t) (nprocs * n2) * sizeof(int));
     for (int p = 0; p < nprocs; p++) {
-        for (int k = 0; k < n2 && !(is_bcast && (rank == root || p > 0)); k++) {
+        for (int k = 0; k < n2 && is_block_of(what, root, p, &from, &to); k++) {
             int at = p * n2 + k % t->n * t->n + k / t->n;
-            ok &= values[at] == value_of(is_bcast ? root : p, is_bcast ? 0 : rank, k);
+            ok &= values[at] == value_of(from, to, k);
         }
     }
     free(values);
@@ -135,7 +171,7 @@ static int transpose_is_right(struct transpose *t, int is_bcast, int root)
 
 /* A call in which a driver call of one process fails: its call number `at`. Either all get the data,
  * or some get an error; the next call is right. Returns whether there were that many calls. */
-static int fault_run(struct transpose *t, MPI_Comm comm, int is_bcast, int victim, long at)
+static int fault_run(struct transpose *t, MPI_Comm comm, enum what what, int victim, long at)
 {
     int err, fired = 0, failed, nfailed;
 
@@ -143,16 +179,16 @@ static int fault_run(struct transpose *t, MPI_Comm comm, int is_bcast, int victi
         MPI_Barrier(MPI_COMM_WORLD);
         if (repeat == 0 && rank == victim)
             gpu.emu_fail_set(NULL, at, CODE, 1);
-        err = transpose_call(t, comm, is_bcast, 0);
+        err = transpose_call(t, comm, what, FAULT_ROOT);
         if (repeat == 0 && rank == victim) {
             fired = gpu.emu_failed_count() > 0;
             gpu.emu_fail_set(NULL, 0, 0, 1);
         }
         failed = err != MPI_SUCCESS;
         CHECK_MPI(MPI_Allreduce(&failed, &nfailed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-        if (nfailed == 0 && !transpose_is_right(t, is_bcast, 0))
+        if (nfailed == 0 && !transpose_is_right(t, what, FAULT_ROOT))
             report_fail("call %ld of rank %d fails in %s: wrong data, run %d", at, victim,
-                        is_bcast ? "MPI_Bcast" : "MPI_Alltoallw", repeat);
+                        call_name(what), repeat);
         if (repeat == 1 && err)
             report_fail("after call %ld of rank %d has failed: %s", at, victim,
                         report_mpi_text(err));
@@ -163,7 +199,7 @@ static int fault_run(struct transpose *t, MPI_Comm comm, int is_bcast, int victi
 
 /* Each driver call fails once.
  *   is_new  (IN)  in a call with memory, types and communicator that are used for the first time */
-static void faults_run(enum mem_kind kind, int is_new, int is_bcast, int victim)
+static void faults_run(enum mem_kind kind, int is_new, enum what what, int victim)
 {
     enum { MAX_CALLS = 300 };
     struct transpose t;
@@ -176,9 +212,9 @@ static void faults_run(enum mem_kind kind, int is_new, int is_bcast, int victim)
             transpose_make(&t, kind, 37);
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
             if (!is_new)
-                CHECK_MPI(transpose_call(&t, comm, is_bcast, 0));
+                CHECK_MPI(transpose_call(&t, comm, what, FAULT_ROOT));
         }
-        fired = fault_run(&t, comm, is_bcast, victim, at);
+        fired = fault_run(&t, comm, what, victim, at);
         if (is_new || !fired) {
             transpose_free(&t);
             MPI_Comm_free(&comm);
@@ -187,8 +223,9 @@ static void faults_run(enum mem_kind kind, int is_new, int is_bcast, int victim)
     CHECK(at > 3 && !fired);
 }
 
-/* One process sends more than another one expects: an error in all, and the next call is right. */
-static void lengths_run(enum mem_kind kind)
+/* One process sends more than another one expects: an error in all, and the next call is right.
+ *   n  (IN)  what it expects */
+static void lengths_run(enum mem_kind kind, int n)
 {
     MPI_Comm comm;
     struct transpose t;
@@ -198,14 +235,14 @@ static void lengths_run(enum mem_kind kind)
     transpose_make(&t, kind, 8);
     for (int i = 0; i < nprocs; i++) {
         counts[0][i] = rank == 0 && i == 1 ? 20 : 10;
-        counts[1][i] = 10;
+        counts[1][i] = rank == 1 && i == 0 ? n : 10;
         displs[i] = 20 * i;
     }
     err = MPI_Alltoallv(t.from.addr, counts[0], displs, MPI_INT, t.to.addr, counts[1], displs,
                         MPI_INT, comm);
     CHECK(err != MPI_SUCCESS);
-    CHECK_MPI(transpose_call(&t, comm, 0, 0));
-    CHECK(transpose_is_right(&t, 0, 0));
+    CHECK_MPI(transpose_call(&t, comm, CALL__alltoallw, 0));
+    CHECK(transpose_is_right(&t, CALL__alltoallw, 0));
     transpose_free(&t);
     MPI_Comm_free(&comm);
 }
@@ -220,14 +257,14 @@ static void mixed_run(MPI_Comm comm, enum mem_kind kind)
     transpose_make(&host, MEM__PAGEABLE, 16);
     for (int i = 0; i < 16; i++) {
         struct transpose *own = i < 6 && rank == i % nprocs ? &host : &t;
-        for (int is_bcast = 0; is_bcast < 2; is_bcast++) {
-            CHECK_MPI(transpose_call(own, comm, is_bcast, i % nprocs));
-            CHECK(transpose_is_right(own, is_bcast, i % nprocs));
+        for (int k = 0; k < NWHATS; k++) {
+            CHECK_MPI(transpose_call(own, comm, whats[k], i % nprocs));
+            CHECK(transpose_is_right(own, whats[k], i % nprocs));
         }
     }
     before = direct_blocks();
     for (int i = 0; i < 32; i++)
-        CHECK_MPI(transpose_call(&t, comm, 0, 0));
+        CHECK_MPI(transpose_call(&t, comm, CALL__alltoallw, 0));
     CHECK(direct_blocks() > before);
     transpose_free(&t);
     transpose_free(&host);
@@ -242,7 +279,8 @@ void direct_moves_run(enum mem_kind kind, unsigned long seed)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     random_run(kind, seed);
     mixed_run(comm, kind);
-    lengths_run(kind);
+    lengths_run(kind, 10);
+    lengths_run(kind, 0);
     MPI_Comm_free(&comm);
 }
 
@@ -250,6 +288,11 @@ void direct_move_faults_run(enum mem_kind kind)
 {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
-    for (int i = 0; i < 8; i++)
-        faults_run(kind, i / 4, i / 2 % 2, i % 2);
+    for (int k = 0; k < NWHATS; k++) {
+        for (int victim = 0; victim < nprocs; victim++) {
+            faults_run(kind, 1, whats[k], victim);
+            if (nprocs == 2)
+                faults_run(kind, 0, whats[k], victim);
+        }
+    }
 }

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Collectives between GPUs of a node: what their two files share. ch3u_gpudt_coll.c is about the
- * agreement of the processes, ch3u_gpudt_coll_part.c about what each of them does. */
+/* Collectives between GPUs of a node: what their files share. ch3u_gpudt_coll.c is about whether the
+ * processes do a reduction this way, ch3u_gpudt_coll_part.c about what each of them does, and
+ * ch3u_gpudt_agree.c about how they tell each other. */
 
 #ifndef MPIDI_GPUDT_COLL_IMPL_H_INCLUDED
 #define MPIDI_GPUDT_COLL_IMPL_H_INCLUDED
@@ -16,7 +17,8 @@
 struct MPIDI_Gpudt_coll_name {
     struct MPIR_Gpudt_operand in, out;
     uint64_t gpu;
-    int64_t is_able;            /* false: its buffers are not for this way */
+    int32_t is_able;            /* false: its buffers are not for this way */
+    int32_t has_gpu;            /* false: not even one with datatypes is */
 };
 
 /* How the buffers of a process are mapped. */
@@ -51,6 +53,7 @@ struct MPIDI_Gpudt_coll_call {
     struct MPIDI_Gpudt_pace *pace;      /* of the communicator, for this kind and size */
     MPIR_Gpudt_buffer *in_buffer, *out_buffer;  /* NULL: not described */
     struct MPIDI_Gpudt_coll_name *name; /* of all processes */
+    bool is_on_host;            /* no process can have GPU memory; known once they have told */
 };
 
 /* How a process ended a call. */
@@ -73,6 +76,19 @@ void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
 /* Whether calls that move data have lost enough time by messages to map memory; this one loses more.
  *   bytes  (IN)  the same in all processes */
 bool MPIDI_Gpudt_coll_is_worth_mapping(MPIR_Comm * comm, MPI_Aint bytes);
+
+/* Exchanges of what the processes tell each other (ch3u_gpudt_agree.c): the collectives of these names
+ * on sz bytes from and to each process, in memory of which no driver is asked, such as the stack. A
+ * process may call these only if all do, in the same order. */
+int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own, int sz,
+                                void *all);
+int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, void *mem, int sz);
+int MPIDI_Gpudt_agree_gather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *own,
+                             int sz, void *all);
+int MPIDI_Gpudt_agree_scatter(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *all,
+                              int sz, void *own);
+int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *from, int sz,
+                               void *to);
 
 /* Exchange how a call ended. Nothing of it is in flight in any process afterwards, unless a process
  * has died.

@@ -9,6 +9,7 @@
 #ifndef MPIDI_GPUDT_COLL_PRE_H_INCLUDED
 #define MPIDI_GPUDT_COLL_PRE_H_INCLUDED
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct MPIR_Comm;
@@ -39,6 +40,7 @@ enum MPIDI_Gpudt_coll_e {
 struct MPIDI_Gpudt_pace {
     uint8_t pause;              /* calls to come that do not ask */
     uint8_t next_pause;         /* the same if the next one that asks is told no */
+    bool has_begun;             /* there was a call: the first one does not ask */
 };
 
 /* Part of a communicator. All but the mappings is the same in all of its processes. */

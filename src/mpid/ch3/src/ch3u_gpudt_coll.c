@@ -20,7 +20,8 @@
  * The processes must agree, call by call, whether to exchange names, though some of them may have
  * their operands in host memory or no GPU at all. What they decide by is therefore the same in all:
  * the communicator, the call and its bytes, and what was exchanged before. After calls that could
- * not be done here, the next ones of that size do not ask; so programs on the host do not pay. */
+ * not be done here, the next ones of that size do not ask, nor does the first one; so programs on the
+ * host do not pay. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -41,7 +42,7 @@ cvars:
         memory of all processes. Must be the same in all processes.
         auto   - If the memory can be mapped, and once mapping it pays off
         never  - By MPICH's algorithms, with messages
-        always - The first time, too
+        always - From the first time on
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -99,6 +100,10 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt
     for (; bytes > 1; bytes /= 2)
         size++;
     pace = &coll->pace[kind][size];
+    /* A communicator may be made for a single call, on the host */
+    if (!pace->has_begun && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
+        pace->pause = 1;
+    pace->has_begun = true;
     if (pace->pause == 0)
         return pace;
     pace->pause--;
@@ -137,7 +142,6 @@ static bool buffers_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt
 {
     uint64_t gpu;
 
-    memset(own, 0, sizeof(*own));
     if (!c->is_apt || !MPIR_DATATYPE_IS_PREDEFINED(c->datatype) ||
         !MPIR_Gpudt_operand_make(c->in, c->n, c->datatype, c->op, &c->in_buffer, &own->in,
                                  &own->gpu))
@@ -157,18 +161,19 @@ static int names_exchange(struct MPIDI_Gpudt_coll_call *c, bool * is_able)
     MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
     struct MPIDI_Gpudt_coll_name own;
 
-    own.is_able = 0;
+    memset(&own, 0, sizeof(own));
+    own.has_gpu = MPIR_Gpudt_is_present();
     if (buffers_describe(c, &own)) {
         if (coll->known == NULL)
             coll->known = MPL_calloc(NKNOWN, sizeof(*coll->known), MPL_MEM_COMM);
         own.is_able = coll->known != NULL;
     }
-    mpi_errno = MPIR_Allgather_impl(&own, sizeof(own), MPI_BYTE, c->name, sizeof(own), MPI_BYTE,
-                                    c->comm, c->errflag);
+    mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), c->name);
     MPIR_ERR_CHECK(mpi_errno);
-    *is_able = true;
+    *is_able = c->is_on_host = true;
     for (int i = 0; i < c->comm->local_size; i++) {
         *is_able = *is_able && c->name[i].is_able;
+        c->is_on_host = c->is_on_host && !c->name[i].has_gpu;
         /* Each kernel would wait for the GPU to switch between processes */
         if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
             *is_able = *is_able && MPIDI_Gpudt_coll_is_worker(c, 0, i);
@@ -219,7 +224,8 @@ static struct MPIDI_Gpudt_known *known_find(const struct MPIDI_Gpudt_coll_call *
 static int exports_exchange(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_coll_exports own;
+    /* On the stack: about memory of the heap the driver may be asked */
+    struct MPIDI_Gpudt_coll_exports own, all[MPIR_GPUDT_COMBINE_MAX];
 
     k->lost_us += LOST_US + LOST_US_PER_BYTE * (double) (c->n * c->extent);
     if (k->lost_us < MAP_US && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
@@ -228,9 +234,9 @@ static int exports_exchange(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_
     MPIR_Gpudt_operand_export(c->in_buffer, own.in);
     if (c->out_buffer)
         MPIR_Gpudt_operand_export(c->out_buffer, own.out);
-    mpi_errno = MPIR_Allgather_impl(&own, sizeof(own), MPI_BYTE, k->exports, sizeof(own), MPI_BYTE,
-                                    c->comm, c->errflag);
+    mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), all);
     MPIR_ERR_CHECK(mpi_errno);
+    memcpy(k->exports, all, (size_t) c->comm->local_size * sizeof(all[0]));
     k->is_exchanged = true;
 
   fn_exit:
@@ -385,8 +391,10 @@ bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
         data_of(sendbuf, sendtype, &c.is_apt);
     if (c.n > MAX_NARROW && ((uintptr_t) c.in | (uintptr_t) c.out | (uintptr_t) c.n) % 16)
         c.is_apt = false;
-    return (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
-            call_do(&c, mpi_errno_ptr)) ||
-        MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                    comm, errflag, mpi_errno_ptr);
+    if (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
+        call_do(&c, mpi_errno_ptr))
+        return true;
+    return !c.is_on_host && MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf,
+                                                        recvcount, recvtype, comm, errflag,
+                                                        mpi_errno_ptr);
 }

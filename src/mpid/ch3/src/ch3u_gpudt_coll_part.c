@@ -168,10 +168,9 @@ int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
     int mpi_errno = MPI_SUCCESS;
     const int32_t end = own;
 
-    mpi_errno = MPIR_Allgather_impl(&end, sizeof(end), MPI_BYTE, ends, sizeof(end), MPI_BYTE, comm,
-                                    errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = own_errno;
+    mpi_errno = MPIDI_Gpudt_agree_allgather(comm, errflag, &end, sizeof(end), ends);
+    if (own_errno)
+        mpi_errno = own_errno;
     MPIR_ERR_CHECK(mpi_errno);
     for (int i = 0; i < comm->local_size; i++)
         MPIR_ERR_CHKANDJUMP1(ends[i] == MPIDI_GPUDT_END__FAILED, mpi_errno, MPI_ERR_OTHER,

@@ -51,7 +51,9 @@ static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent, str
     if (MPIR_Gpudt_buffer_make(b->buf, b->count, b->datatype, buffer) != MPI_SUCCESS ||
         *buffer == NULL)
         return false;
-    own->gpu = MPIR_Gpudt_buffer_gpu(*buffer);
+    /* The GPU that copies is that of what is received */
+    if (!is_sent || own->gpu == 0)
+        own->gpu = MPIR_Gpudt_buffer_gpu(*buffer);
     if (!is_sent)
         return MPIR_Gpudt_is_direct(*buffer);
     own->offer_sz = MPL_MAX(own->offer_sz, (int64_t) (sizeof(struct MPIDI_Gpudt_slot) +
@@ -66,8 +68,11 @@ static void buffers_describe(struct MPIDI_Gpudt_move *m, struct ability *own)
     memset(own, 0, sizeof(*own));
     own->bytes = m->bytes;
     for (int i = 0; i < m->comm->local_size; i++) {
-        if (!buffer_describe(&m->send[i], true, own, &m->send_buffer[i]) ||
-            !buffer_describe(&m->recv[i], false, own, &m->recv_buffer[i]))
+        if (!buffer_describe(&m->send[i], true, own, &m->send_buffer[i]))
+            return;
+    }
+    for (int i = 0; i < m->comm->local_size; i++) {
+        if (!buffer_describe(&m->recv[i], false, own, &m->recv_buffer[i]))
             return;
     }
     own->is_able = 1;
@@ -112,8 +117,7 @@ static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace, b
 
     *is_done = false;
     buffers_describe(m, &own);
-    mpi_errno = MPIR_Allgather_impl(&own, sizeof(own), MPI_BYTE, all, sizeof(own), MPI_BYTE,
-                                    m->comm, m->errflag);
+    mpi_errno = MPIDI_Gpudt_agree_allgather(m->comm, m->errflag, &own, sizeof(own), all);
     MPIR_ERR_CHECK(mpi_errno);
     is_able = is_good(m, all);
     if (is_able && MPIDI_Gpudt_coll_is_worth_mapping(m->comm, MPL_MAX(m->bytes, 0))) {

@@ -33,24 +33,29 @@ static void offers_make(const struct MPIDI_Gpudt_move *m)
 static int offers_exchange(const struct MPIDI_Gpudt_move *m)
 {
     const int size = m->comm->local_size, sz = (int) m->offer_sz;
-    char *from = slot_at(m, 0), *to = slot_at(m, size);
+    char *from = slot_at(m, 0), *to = slot_at(m, size), *to_root = slot_at(m, size + m->root);
     const bool is_root = m->comm->rank == m->root;
 
     switch (m->form) {
         case MPIDI_GPUDT_MOVE__BCAST:
-            return MPIR_Bcast_impl(is_root ? from : to + (int64_t) m->root * sz, sz, MPI_BYTE,
-                                   m->root, m->comm, m->errflag);
+            return MPIDI_Gpudt_agree_bcast(m->comm, m->errflag, m->root, is_root ? from : to_root, sz);
         case MPIDI_GPUDT_MOVE__GATHER:
-            return MPIR_Gather_impl(from, sz, MPI_BYTE, to, sz, MPI_BYTE, m->root, m->comm,
-                                    m->errflag);
+            return MPIDI_Gpudt_agree_gather(m->comm, m->errflag, m->root, from, sz, to);
         case MPIDI_GPUDT_MOVE__SCATTER:
-            return MPIR_Scatter_impl(from, sz, MPI_BYTE, to + (int64_t) m->root * sz, sz, MPI_BYTE,
-                                     m->root, m->comm, m->errflag);
+            return MPIDI_Gpudt_agree_scatter(m->comm, m->errflag, m->root, from, sz, to_root);
         case MPIDI_GPUDT_MOVE__ALLGATHER:
-            return MPIR_Allgather_impl(from, sz, MPI_BYTE, to, sz, MPI_BYTE, m->comm, m->errflag);
+            return MPIDI_Gpudt_agree_allgather(m->comm, m->errflag, from, sz, to);
         default:
-            return MPIR_Alltoall_impl(from, sz, MPI_BYTE, to, sz, MPI_BYTE, m->comm, m->errflag);
+            return MPIDI_Gpudt_agree_alltoall(m->comm, m->errflag, from, sz, to);
     }
+}
+
+/* Whether another process sends to this one. */
+static bool is_sender(const struct MPIDI_Gpudt_move *m, int i)
+{
+    if (m->form == MPIDI_GPUDT_MOVE__GATHER)
+        return m->comm->rank == m->root;
+    return m->root < 0 || i == m->root;
 }
 
 /* Start to copy the block from a process. Returns how that ended.
@@ -64,7 +69,7 @@ static enum MPIDI_Gpudt_end_e pull_start(const struct MPIDI_Gpudt_move *m, int i
     MPI_Aint room;
     bool is_taken;
 
-    if (m->recv_buffer[i] == NULL || slot->n == 0)
+    if (!is_sender(m, i) || slot->n == 0)
         return MPIDI_GPUDT_END__DONE;
     MPIR_Datatype_get_size_macro(m->recv[i].datatype, room);
     room *= m->recv[i].count;
@@ -80,6 +85,48 @@ static enum MPIDI_Gpudt_end_e pull_start(const struct MPIDI_Gpudt_move *m, int i
     return is_taken ? MPIDI_GPUDT_END__DONE : MPIDI_GPUDT_END__NOT_STARTED;
 }
 
+/* Start to copy what this process sends itself. */
+static enum MPIDI_Gpudt_end_e own_start(const struct MPIDI_Gpudt_move *m, MPIR_Gpudt_op ** op,
+                                        int *mpi_errno_ptr)
+{
+    const struct MPIDI_Gpudt_block *from = &m->own_from, *to = &m->own_to;
+    MPI_Aint n, room;
+    bool handled = false;
+
+    if (from->count == 0 || to->count == 0)
+        return MPIDI_GPUDT_END__DONE;
+    MPIR_Datatype_get_size_macro(from->datatype, n);
+    MPIR_Datatype_get_size_macro(to->datatype, room);
+    n *= from->count;
+    room *= to->count;
+    if (n > 0 && n <= room)
+        *mpi_errno_ptr = MPIR_Gpudt_ilocalcopy(from->buf, from->count, from->datatype,
+                                               (void *) to->buf, to->count, to->datatype, n, op,
+                                               &handled);
+    /* Host memory; or an error that MPICH's function describes */
+    if (*mpi_errno_ptr == MPI_SUCCESS && !handled)
+        *mpi_errno_ptr = MPIR_Localcopy(from->buf, from->count, from->datatype, (void *) to->buf,
+                                        to->count, to->datatype);
+    return *mpi_errno_ptr ? MPIDI_GPUDT_END__FAILED : MPIDI_GPUDT_END__DONE;
+}
+
+/* Wait for a copy, which takes as long as other work on the GPU does. Messages go on meanwhile, and
+ * other threads can call MPI. */
+static int op_wait(MPIR_Gpudt_op * op)
+{
+    int mpi_errno = MPI_SUCCESS, done = op == NULL;
+
+    while (!done && mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIR_Gpudt_test(op, &done);
+        if (!done && mpi_errno == MPI_SUCCESS) {
+            /* An error of another message is that of its own call */
+            (void) MPID_Progress_test(NULL);
+            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+        }
+    }
+    return mpi_errno;
+}
+
 /* Copy what this process receives. Nothing is in flight afterwards, however that ends. */
 static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mpi_errno_ptr)
 {
@@ -93,15 +140,10 @@ static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mp
         int i = (m->comm->rank + k) % size;
         end = pull_start(m, i, &op[i], mpi_errno_ptr);
     }
-    if (end == MPIDI_GPUDT_END__DONE && m->own_from.count && m->own_to.count) {
-        *mpi_errno_ptr = MPIR_Localcopy(m->own_from.buf, m->own_from.count, m->own_from.datatype,
-                                        (void *) m->own_to.buf, m->own_to.count,
-                                        m->own_to.datatype);
-        if (*mpi_errno_ptr)
-            end = MPIDI_GPUDT_END__FAILED;
-    }
+    if (end == MPIDI_GPUDT_END__DONE)
+        end = own_start(m, &op[m->comm->rank], mpi_errno_ptr);
     for (int i = 0; i < size; i++) {
-        mpi_errno = MPIR_Gpudt_wait(op[i]);
+        mpi_errno = op_wait(op[i]);
         if (mpi_errno && end != MPIDI_GPUDT_END__FAILED) {
             end = MPIDI_GPUDT_END__FAILED;
             *mpi_errno_ptr = mpi_errno;
@@ -113,9 +155,9 @@ static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mp
 int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
-    /* On the stack, which is host memory without asking the driver: MPICH's algorithms for these
-     * must not fail in one process alone */
-    uint64_t slots[2 * MPIR_GPUDT_COMBINE_MAX * MPIDI_GPUDT_SLOT_SZ / sizeof(uint64_t)];
+    /* On the stack, which is host memory without asking the driver (ch3u_gpudt_agree.c); most often
+     * two or three KiB for each process */
+    uint64_t slots[2 * (size_t) m->comm->local_size * (size_t) m->offer_sz / sizeof(uint64_t)];
     enum MPIDI_Gpudt_end_e own = MPIDI_GPUDT_END__FAILED;
     int32_t ends[MPIR_GPUDT_COMBINE_MAX];
 

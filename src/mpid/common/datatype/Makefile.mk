@@ -27,6 +27,7 @@ noinst_HEADERS +=                                    \
 
 mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
+    src/mpid/ch3/src/ch3u_gpudt_agree.c              \
     src/mpid/ch3/src/ch3u_gpudt_coll.c               \
     src/mpid/ch3/src/ch3u_gpudt_coll_part.c          \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \
