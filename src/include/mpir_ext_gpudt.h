@@ -18,6 +18,9 @@ typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
 /* The parts of the packed data that may be in host memory at a time. */
 #define MPIR_EXT_GPUDT_CHUNKS 2
 
+/* Bytes of a host buffer that are packed at a time; as many as ROMIO's buffer for data sieving. */
+#define MPIR_EXT_GPUDT_HOST_CHUNK (512 * 1024)
+
 /* Describe a buffer. Costs a few loads while the process has no GPU, else at most the queries of
  * MPIR_Gpudt_buffer_make.
  *   buf, count, datatype (IN)   the buffer

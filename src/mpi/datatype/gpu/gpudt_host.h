@@ -72,12 +72,12 @@ bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI
                            MPI_Datatype datatype, MPI_Aint outoffset,
                            MPI_Aint * actual_unpack_bytes);
 
-/* Whether a noncontiguous datatype has records for the CPU, which are made if that is worth it.
- *   n  (IN)  bytes to move */
-bool MPIR_Gpudt_cpu_is_ready(MPI_Datatype datatype, MPI_Aint n);
+/* Whether elements of a noncontiguous datatype can be moved by records for the CPU, which are made if
+ * that is worth it. */
+bool MPIR_Gpudt_cpu_is_ready(MPI_Aint count, MPI_Datatype datatype);
 
 /* Move bytes [first, first + n) of the packed stream, wherever elements begin. Only for datatypes
- * that MPIR_Gpudt_cpu_is_ready was true of.
+ * and counts that MPIR_Gpudt_cpu_is_ready was true of.
  *   unpack  (IN)  whether to the buffer */
 void MPIR_Gpudt_cpu_part(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint first,
                          MPI_Aint n, void *packed, bool unpack);

@@ -37,9 +37,6 @@ cvars:
  * copying it costs. */
 #define MAX_HOST_BLOCK 256
 
-/* Bytes of a host buffer that are packed at a time; as many as ROMIO's buffer for data sieving. */
-#define HOST_CHUNK (512 * 1024)
-
 struct MPIR_Ext_gpudt_stage {
     MPIR_Gpudt_buffer *buffer;  /* NULL: host memory, and what follows */
     void *user;
@@ -64,7 +61,7 @@ static bool is_worth_packing(int count, MPI_Datatype datatype)
         return false;
     MPIR_Datatype_get_ptr(datatype, dtp);
     return dtp->size / MPL_MAX(dtp->typerep.num_contig_blocks, 1) <= MAX_HOST_BLOCK &&
-        MPIR_Gpudt_cpu_is_ready(datatype, count * dtp->size);
+        MPIR_Gpudt_cpu_is_ready(count, datatype);
 }
 
 int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int may_be_host,
@@ -111,7 +108,7 @@ int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, i
 {
     int mpi_errno = MPI_SUCCESS;
     const void *gpu_addr = stage->buffer ? MPIR_Gpudt_buffer_addr(stage->buffer) : NULL;
-    const MPI_Count most = stage->buffer == NULL ? HOST_CHUNK :
+    const MPI_Count most = stage->buffer == NULL ? MPIR_EXT_GPUDT_HOST_CHUNK :
         MPL_MIN((MPI_Count) MPIDU_gpudt_chunk_max(), MPIR_CVAR_GPUDT_FILE_CHUNK);
     MPI_Count sz = is_whole ? stage->size : MPL_MIN(stage->size, MPL_MAX(most / unit, 1) * unit);
     int nparts = sz < stage->size ? MPIR_EXT_GPUDT_CHUNKS : 1;

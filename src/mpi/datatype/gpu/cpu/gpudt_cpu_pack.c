@@ -63,11 +63,13 @@ bool MPIR_Gpudt_cpu_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI
                       actual_unpack_bytes);
 }
 
-bool MPIR_Gpudt_cpu_is_ready(MPI_Datatype datatype, MPI_Aint n)
+bool MPIR_Gpudt_cpu_is_ready(MPI_Aint count, MPI_Datatype datatype)
 {
     struct MPII_Gpudt_cpu_range range;
+    MPI_Aint size;
 
-    return MPII_Gpudt_cpu_range_make(&range, 1, datatype, 0, n);
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return MPII_Gpudt_cpu_range_make(&range, count, datatype, 0, count * size);
 }
 
 void MPIR_Gpudt_cpu_part(void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Aint first,
