@@ -63,8 +63,8 @@ static inline int MPIDI_Gpudt_win_fenced(MPIR_Win * win)
     return unlikely(win->gpudt) ? MPIDI_Gpudt_win_fenced_any(win) : MPI_SUCCESS;
 }
 
-/* In MPI_Win_lock: wait until a lock that was called for is granted, if this process can map the
- * target's memory. */
+/* In MPI_Win_lock: wait some time until a lock that was called for is granted, if this process can map
+ * the target's memory. */
 int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, struct MPIDI_RMA_Target *target);
 
 static inline int MPIDI_Gpudt_win_lock(MPIR_Win * win, struct MPIDI_RMA_Target *target)
@@ -72,7 +72,7 @@ static inline int MPIDI_Gpudt_win_lock(MPIR_Win * win, struct MPIDI_RMA_Target *
     return unlikely(win->gpudt) ? MPIDI_Gpudt_win_lock_any(win, target) : MPI_SUCCESS;
 }
 
-/* In MPI_Win_lock_all: get the locks of all windows that this process can map. */
+/* In MPI_Win_lock_all: the same for the locks of all windows that this process can map. */
 int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win);
 
 static inline int MPIDI_Gpudt_win_lock_all(MPIR_Win * win)

@@ -20,7 +20,8 @@
  *     lock        MPI_Win_lock and MPI_Win_lock_all wait for the locks of windows that can be mapped.
  *                 From then on the target need not call MPI
  *
- * In any other state the operation goes by messages. The same goes for origins in host memory,
+ * The other process may post or unlock only after this one has sent it a message, so these waits end
+ * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host memory,
  * dynamic windows, and accumulates. Both kinds may be in flight to a target: MPI does not order puts
  * and gets.
  *
@@ -36,6 +37,8 @@
 #define EXPOSED ((int64_t) 1 << 62)
 
 #define MAX_COPIES 256          /* of a window in flight */
+
+#define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
 
 struct copy {
     struct copy *next, *prev;   /* of the window */
@@ -283,18 +286,39 @@ int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
+/* Make progress while waiting for another process.
+ *   start       (IN)   when that began
+ *   is_in_time  (OUT)  false: it has taken MAX_WAIT */
+static int wait_some(MPL_time_t * start, bool * is_in_time)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPL_time_t now;
+    double seconds;
+
+    mpi_errno = poke_progress_engine();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Gpudt_poll_pause();
+    MPL_wtime(&now);
+    MPL_wtime_diff(start, &now, &seconds);
+    *is_in_time = seconds < MAX_WAIT;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Wait for a lock, until it has taken MAX_WAIT. */
+static int lock_wait(MPIR_Win * win, MPIDI_RMA_Target_t * target, MPL_time_t * start)
 {
     int mpi_errno = MPI_SUCCESS, made_progress;
+    bool is_in_time = true;
 
-    if (target_of(win, target->target_rank) == NULL)
-        goto fn_exit;
-    while (target->access_state != MPIDI_RMA_LOCK_GRANTED) {
+    while (target->access_state != MPIDI_RMA_LOCK_GRANTED && is_in_time) {
         mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, target->target_rank, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
-        if (target->access_state == MPIDI_RMA_LOCK_GRANTED)
-            break;
-        mpi_errno = wait_progress_engine();
+        if (target->access_state != MPIDI_RMA_LOCK_GRANTED)
+            mpi_errno = wait_some(start, &is_in_time);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -304,13 +328,25 @@ int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
     goto fn_exit;
 }
 
+int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
+{
+    MPL_time_t start;
+
+    if (target_of(win, target->target_rank) == NULL)
+        return MPI_SUCCESS;
+    MPL_wtime(&start);
+    return lock_wait(win, target, &start);
+}
+
 /* The locks are those for messages to these targets. All are asked for before waiting. */
 int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, made_progress;
     const struct MPIDI_Gpudt_win *w = win->gpudt;
     MPIDI_RMA_Target_t *target;
+    MPL_time_t start;
 
+    MPL_wtime(&start);
     for (int i = 0; i < w->npeers; i++) {
         if (w->peer[i].target == NULL)
             continue;
@@ -324,8 +360,8 @@ int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
     for (int i = 0; i < w->npeers; i++) {
         mpi_errno = MPIDI_CH3I_Win_find_target(win, w->peer[i].rank, &target);
         MPIR_ERR_CHECK(mpi_errno);
-        if (target)
-            mpi_errno = MPIDI_Gpudt_win_lock_any(win, target);
+        if (target && w->peer[i].target)
+            mpi_errno = lock_wait(win, target, &start);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -339,7 +375,9 @@ int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
 static int access_check(MPIR_Win * win, int rank, bool * may_access)
 {
     int mpi_errno = MPI_SUCCESS;
+    bool is_in_time = true;
     MPIDI_RMA_Target_t *target;
+    MPL_time_t start;
 
     *may_access = true;
     switch (win->states.access_state) {
@@ -348,10 +386,12 @@ static int access_check(MPIR_Win * win, int rank, bool * may_access)
         case MPIDI_RMA_LOCK_ALL_GRANTED:
             break;
         case MPIDI_RMA_PSCW_ISSUED:
-            while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED) {
-                mpi_errno = wait_progress_engine();
+            MPL_wtime(&start);
+            while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED && is_in_time) {
+                mpi_errno = wait_some(&start, &is_in_time);
                 MPIR_ERR_CHECK(mpi_errno);
             }
+            *may_access = win->states.access_state == MPIDI_RMA_PSCW_GRANTED;
             break;
         case MPIDI_RMA_PER_TARGET:
         case MPIDI_RMA_LOCK_ALL_CALLED:
