@@ -34,7 +34,7 @@ enum { READ = 1, WRITTEN = 2, WINDOW = 4 };
 /* The first buffers and bytes of a process are moved, and then one buffer of ONE_OF, so that
  * tests that repeat a call a hundred thousand times do not take long; a prime, as calls come in
  * patterns. */
-enum { ALL_OF_BYTES = 256 << 20, ONE_OF = 31 };
+enum { ALL_OF_BYTES = 256 << 20, ONE_OF = 31, RARER = 1000 };
 static long all_of_first = 2000;
 
 /* The operations with a request, oldest first. Completed ones may share a handle, and a handle may
@@ -156,7 +156,7 @@ static bool has_transpose(size_t sz)
     long n = __atomic_fetch_add(&nbuffers, 1, __ATOMIC_RELAXED);
     long bytes = __atomic_fetch_add(&nbytes, (long) sz, __ATOMIC_RELAXED);
 
-    return (n < all_of_first && bytes < ALL_OF_BYTES) || n % ONE_OF == 0;
+    return (n < all_of_first && bytes < ALL_OF_BYTES) || n % (ONE_OF + n / RARER) == 0;
 }
 
 struct range range_of(const void *buf, MPI_Count count, MPI_Datatype type)
