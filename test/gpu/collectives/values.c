@@ -129,14 +129,14 @@ static double value_draw(struct rng *rng)
     return rng_chance(rng, 50) ? value : -value;
 }
 
-/* A value for operands_exact. Complex numbers are such that no part of a product of four is 0,
- * whose sign would depend on the order. */
+/* A value for operands_exact. Complex numbers are (4 + i) / 4 and (4 + 2i) / 4: a product of eight is
+ * exact in single precision, and no part of it is 0, whose sign would depend on the order. */
 static double exact_draw(struct rng *rng, int is_complex, int is_second)
 {
     double value = (double) (1 << rng_range(rng, 0, 1));
 
     if (is_complex)
-        return is_second ? value / 8 : value;
+        return is_second ? value / 4 : 1;
     if (rng_chance(rng, 30))
         return 0;
     return rng_chance(rng, 50) ? value : -value / 2;
