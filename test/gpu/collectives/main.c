@@ -10,6 +10,7 @@
  *     collectives direct [SEED [ONE_IN]]           those that map the other processes' memory; one
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives faults                           the same with failures; emulated driver only
+ *     collectives threads                          other threads call MPI meanwhile; emulated driver only
  *     collectives local [SEED]                     MPI_Reduce_local of every operation and datatype
  *     collectives reducing [SEED [CALLS [KIND]]]   random reductions
  *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
@@ -154,7 +155,8 @@ int main(int argc, char **argv)
     int nprocs, provided;
 
     report_time_limit(300);
-    MPI_Init(NULL, NULL);
+    MPI_Init_thread(NULL, NULL, strcmp(what, "threads") ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE,
+                    &provided);
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
@@ -173,6 +175,8 @@ int main(int argc, char **argv)
         direct_run((unsigned) seed, argc > 3 ? (unsigned) ncalls : 1);
     else if (strcmp(what, "faults") == 0)
         direct_faults_run();
+    else if (strcmp(what, "threads") == 0)
+        threads_run();
     else if (strcmp(what, "local") == 0)
         local_run(seed);
     else if (strcmp(what, "reducing") == 0)

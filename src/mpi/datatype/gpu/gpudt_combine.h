@@ -46,6 +46,7 @@ struct MPIR_Gpudt_combine {
     MPI_Aint n;                 /* elements of the datatype, greater than 0 */
     MPI_Datatype datatype;
     MPI_Op op;
+    void (*others) (void);      /* called again and again while the GPU works */
     int nin, nout;              /* 1 to MPIR_GPUDT_COMBINE_MAX */
     struct MPIR_Gpudt_place {
         const MPIR_Gpudt_buffer *buffer;        /* of this process; NULL: of another one */

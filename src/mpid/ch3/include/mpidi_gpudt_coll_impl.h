@@ -90,6 +90,9 @@ int MPIDI_Gpudt_agree_scatter(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int ro
 int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *from, int sz,
                                void *to);
 
+/* To be called again and again while the GPU works: messages go on, and other threads can call MPI. */
+void MPIDI_Gpudt_coll_yield(void);
+
 /* Exchange how a call ended. Nothing of it is in flight in any process afterwards, unless a process
  * has died.
  *   own        (IN)   in this process

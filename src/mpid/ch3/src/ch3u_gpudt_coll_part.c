@@ -100,6 +100,13 @@ static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
     }
 }
 
+void MPIDI_Gpudt_coll_yield(void)
+{
+    /* An error of another message is that of its own call */
+    (void) MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
 /* Do the part of this process. Returns how that ended.
  *   mpi_errno_ptr  (OUT)  the error, if it failed */
 static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
@@ -107,7 +114,8 @@ static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c
 {
     const struct part p = part_of(c, c->comm->rank);
     struct MPIR_Gpudt_combine combine = {
-        .own = c->in_buffer,.n = p.n,.datatype = c->datatype,.op = c->op
+        .own = c->in_buffer,.n = p.n,.datatype = c->datatype,.op = c->op,
+        .others = MPIDI_Gpudt_coll_yield
     };
     bool is_done = false;
 

@@ -110,19 +110,15 @@ static enum MPIDI_Gpudt_end_e own_start(const struct MPIDI_Gpudt_move *m, MPIR_G
     return *mpi_errno_ptr ? MPIDI_GPUDT_END__FAILED : MPIDI_GPUDT_END__DONE;
 }
 
-/* Wait for a copy, which takes as long as other work on the GPU does. Messages go on meanwhile, and
- * other threads can call MPI. */
+/* Wait for a copy, which may take as long as other work on the GPU does. */
 static int op_wait(MPIR_Gpudt_op * op)
 {
     int mpi_errno = MPI_SUCCESS, done = op == NULL;
 
     while (!done && mpi_errno == MPI_SUCCESS) {
         mpi_errno = MPIR_Gpudt_test(op, &done);
-        if (!done && mpi_errno == MPI_SUCCESS) {
-            /* An error of another message is that of its own call */
-            (void) MPID_Progress_test(NULL);
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-        }
+        if (!done && mpi_errno == MPI_SUCCESS)
+            MPIDI_Gpudt_coll_yield();
     }
     return mpi_errno;
 }

@@ -113,7 +113,8 @@ static bool places_find(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t 
 }
 
 /* Launch the kernel and wait for it. */
-static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan_combine_in *in)
+static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan_combine_in *in,
+                       void (*others) (void))
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_plan_combine plan;
@@ -133,7 +134,7 @@ static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_pla
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
-    mpi_errno = MPII_Gpudt_launch_wait(engine, launch.lane, &flag);
+    mpi_errno = MPII_Gpudt_launch_wait(engine, launch.lane, &flag, others);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -166,7 +167,7 @@ int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
     mpi_errno = MPII_Gpudt_module_kernel(engine, in.kernel, &function);
     if (mpi_errno == MPI_SUCCESS && function && places_find(c, engine, &in, &mapped)) {
         MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
-        mpi_errno = combine_run(engine, &in);
+        mpi_errno = combine_run(engine, &in, c->others);
         MPII_GPUDT_RANGE_POP();
         *is_done = mpi_errno == MPI_SUCCESS;
     }

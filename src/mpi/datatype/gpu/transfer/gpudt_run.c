@@ -186,11 +186,17 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
 }
 
 int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag)
+                           struct MPII_Gpudt_flag *flag, void (*others) (void))
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (!flag->word || !MPII_Gpudt_flag_spin(flag))
+    if (flag->word && MPII_Gpudt_flag_spin(flag))
+        goto fn_exit;
+    /* Other threads may launch more on the stream meanwhile */
+    while (others && !(flag->word && MPII_Gpudt_flag_is_set(flag)) &&
+           engine->drv->cuStreamQuery(engine->streams[lane]) == CUDA_ERROR_NOT_READY)
+        others();
+    if (!(flag->word && MPII_Gpudt_flag_is_set(flag)))
         MPII_GPUDT_CHECK(engine->drv, cuStreamSynchronize(engine->streams[lane]), mpi_errno);
 
   fn_exit:

@@ -19,8 +19,9 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag);
 
 /* Wait for a kernel that is the last one in its lane, by its flag if it has one. The engine's context
  * is current.
- *   flag  (IN)  returned to the engine */
+ *   flag    (IN)  returned to the engine
+ *   others  (IN)  called again and again, if the kernel is not a short one; NULL: the thread blocks */
 int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag);
+                           struct MPII_Gpudt_flag *flag, void (*others) (void));
 
 #endif /* GPUDT_RUN_H_INCLUDED */

@@ -1,0 +1,82 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* While a collective waits for a GPU that works for long, other threads can call MPI. To be run on the
+ * emulated driver, with a delay of three seconds for all work. */
+
+#include "collectives.h"
+#include "report.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#define N 4096                  /* integers */
+#define MAX_GAP 2               /* seconds between two probes; the delay is three */
+
+static MPI_Comm probed;
+static atomic_int is_over;
+static _Atomic double max_gap;  /* seconds between two probes */
+
+static void *probe(void *unused)
+{
+    double last = MPI_Wtime(), now;
+    int found;
+
+    (void) unused;
+    while (!atomic_load(&is_over)) {
+        CHECK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, probed, &found, MPI_STATUS_IGNORE));
+        now = MPI_Wtime();
+        if (now - last > atomic_load(&max_gap))
+            atomic_store(&max_gap, now - last);
+        last = now;
+    }
+    return NULL;
+}
+
+static void calls_run(struct mem *from, struct mem *to)
+{
+    static const char *const names[] = { "MPI_Allreduce", "MPI_Alltoall" };
+    double gap;
+    int nprocs;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    for (int i = 0; i < 4; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        atomic_store(&max_gap, 0);
+        if (i % 2 == 0)
+            CHECK_MPI(MPI_Allreduce(from->addr, to->addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+        else
+            CHECK_MPI(MPI_Alltoall(from->addr, N / nprocs, MPI_INT, to->addr, N / nprocs, MPI_INT,
+                                   MPI_COMM_WORLD));
+        usleep(100000);         /* the thread may still be in a call that had to wait */
+        gap = atomic_load(&max_gap);
+        if (gap > MAX_GAP)
+            report_fail("no MPI_Iprobe for %.1f s during %s", gap, names[i % 2]);
+    }
+}
+
+void threads_run(void)
+{
+    struct mem from, to;
+    pthread_t thread;
+    int provided;
+
+    MPI_Query_thread(&provided);
+    if (provided < MPI_THREAD_MULTIPLE)
+        report_fail("no MPI_THREAD_MULTIPLE");
+    mem_alloc(&from, MEM__DEVICE, N * sizeof(int));
+    mem_alloc(&to, MEM__DEVICE, N * sizeof(int));
+    MPI_Comm_dup(MPI_COMM_SELF, &probed);
+    if (provided == MPI_THREAD_MULTIPLE && pthread_create(&thread, NULL, probe, NULL) == 0) {
+        calls_run(&from, &to);
+        atomic_store(&is_over, 1);
+        pthread_join(thread, NULL);
+    }
+    CHECK(atomic_load(&is_over));
+    MPI_Comm_free(&probed);
+    mem_free(&from);
+    mem_free(&to);
+}
