@@ -15,8 +15,6 @@
  *   mixed     in one epoch with accumulates, and with operations whose origin is in host memory
  *   many      more operations in an epoch than are kept in flight, with datatypes that are freed
  *             before the end of the epoch
- *   ordered   the target exposes its memory or unlocks it after a message from the origin, which
- *             sends that after the operation
  *   renewed   windows are created and freed again and again, in memory that is freed in between
  *   freed     the window's memory is freed while it is in use: before and after it was mapped */
 
@@ -439,87 +437,6 @@ static void many(void)
     mem_free(&origin);
 }
 
-static void renewed(void);
-
-/* ---- targets that wait for the origin ---- */
-
-enum order { LOCKED, ALL_LOCKED, NOT_POSTED, NORDERS };
-
-static void order_target(enum order order, MPI_Win win, MPI_Group group, struct mem *window)
-{
-    double seen;
-    int token;
-
-    if (order != NOT_POSTED)
-        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win));
-    MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    if (order != NOT_POSTED) {
-        mem_read(window, 0, &seen, sizeof(seen));
-        CHECK(seen == 0);
-        CHECK_MPI(MPI_Win_unlock(rank, win));
-    } else {
-        CHECK_MPI(MPI_Win_post(group, 0, win));
-        CHECK_MPI(MPI_Win_wait(win));
-    }
-}
-
-static void order_origin(enum order order, MPI_Win win, MPI_Group group, struct mem *origin)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (order == LOCKED)
-        CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
-    else if (order == ALL_LOCKED)
-        CHECK_MPI(MPI_Win_lock_all(0, win));
-    else
-        CHECK_MPI(MPI_Win_start(group, 0, win));
-    CHECK_MPI(MPI_Put(origin->addr, N, MPI_DOUBLE, other, 0, N, MPI_DOUBLE, win));
-    CHECK_MPI(MPI_Send(&rank, 1, MPI_INT, other, 0, MPI_COMM_WORLD));
-    if (order == LOCKED)
-        CHECK_MPI(MPI_Win_unlock(other, win));
-    else if (order == ALL_LOCKED)
-        CHECK_MPI(MPI_Win_unlock_all(win));
-    else
-        CHECK_MPI(MPI_Win_complete(win));
-}
-
-static void ordered(void)
-{
-    struct mem window, origin;
-    double sent[N], seen[N];
-    MPI_Group all, group;
-    MPI_Win win;
-
-    mem_alloc(&window, kind, sizeof(seen));
-    mem_alloc(&origin, kind, sizeof(sent));
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_incl(all, 1, &other, &group);
-    CHECK_MPI(MPI_Win_create(window.addr, sizeof(seen), sizeof(double), MPI_INFO_NULL,
-                             MPI_COMM_WORLD, &win));
-    for (int i = 0; i < 2 * NORDERS; i++) {
-        for (int k = 0; k < N; k++)
-            sent[k] = 1000 * i + k + 1;
-        memset(seen, 0, sizeof(seen));
-        mem_write(&origin, 0, sent, sizeof(sent));
-        mem_write(&window, 0, seen, sizeof(seen));
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (rank == i % 2)
-            order_target((enum order) (i / 2), win, group, &window);
-        else
-            order_origin((enum order) (i / 2), win, group, &origin);
-        MPI_Barrier(MPI_COMM_WORLD);
-        mem_read(&window, 0, seen, sizeof(seen));
-        CHECK(rank != i % 2 || memcmp(seen, sent, sizeof(seen)) == 0);
-    }
-    CHECK_MPI(MPI_Win_free(&win));
-    MPI_Group_free(&all);
-    MPI_Group_free(&group);
-    mem_free(&window);
-    mem_free(&origin);
-    nops = ndirect();
-    renewed();
-}
-
 /* ---- windows and memory that end ---- */
 
 static void renewed(void)
@@ -581,7 +498,7 @@ int main(int argc, char **argv)
         void (*run) (void);
     } tests[] = {
         {"synced", synced}, {"never", not_direct}, {"hidden", hidden}, {"busy", busy},
-        {"mixed", mixed}, {"many", many}, {"ordered", ordered}, {"renewed", renewed}, {"freed", freed}
+        {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
     };
     int provided, found = 0;
 

@@ -21,9 +21,9 @@
  *                 From then on the target need not call MPI
  *
  * The other process may post or unlock only after this one has sent it a message, so these waits end
- * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host memory,
- * dynamic windows, and accumulates. Both kinds may be in flight to a target: MPI does not order puts
- * and gets.
+ * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host
+ * memory, dynamic windows, and accumulates. Both kinds may be in flight to a target: MPI does not order
+ * puts and gets.
  *
  * Copies are waited for in the order from the last to the first: waiting for the last one launches
  * what is queued behind others (gpudt_batch.h). */
