@@ -3,14 +3,18 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests messages that the receiver copies from the sender's GPU memory. Two processes, with a GPU
- * each if the machine has two. To be run with MPIR_CVAR_GPUDT_DIRECT=always, except where noted.
+/* Tests messages that one of the processes copies between its own and the other one's GPU memory.
+ * Two processes, with a GPU each if the machine has two. To be run with
+ * MPIR_CVAR_GPUDT_DIRECT=always, except where noted.
  *
  * Usage: direct WHAT [KIND]
  * KIND is the kind of memory, device if omitted; shareable is that of mapped virtual ranges, which
  * are shared by file descriptors.
  *   pulled    messages of every kind of datatype are copied this way, expected ones and unexpected
  *             ones, and nothing passes through host memory
+ *   pushed    with MPIR_CVAR_GPUDT_DIRECT=push: long ones are copied by the sender
+ *   across    the sender copies where it is the cheaper way: to a contiguous buffer from a strided
+ *             one, and from memory that the receiver cannot map; two GPUs
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
  *   starved   three processes, and a GPU that takes 0.2 s for anything: a message is sent while all
@@ -21,7 +25,8 @@
  *             address
  *   bounded   with MPIR_CVAR_GPUDT_IPC_MAX=4: more allocations than may be mapped
  *   late      unexpected short messages whose buffers are reused at once
- *   auto      with MPIR_CVAR_GPUDT_DIRECT=auto: memory is mapped once that pays off */
+ *   auto      with MPIR_CVAR_GPUDT_DIRECT=auto: memory is mapped once that pays off
+ *   hidden    the same, by the sender of memory that the receiver cannot map */
 
 #include "report.h"
 #include "side.h"
@@ -38,6 +43,7 @@ static int rank, other;
 static enum mem_kind kind = MEM__DEVICE;
 static unsigned nlong;          /* messages received that are sent by rendezvous. A short one may be
                                  * packed before its receive is posted */
+static unsigned nlong_sent;
 
 static int types_make(MPI_Datatype * types)
 {
@@ -80,6 +86,7 @@ static void message(int from, MPI_Datatype type, int count, int seed, int is_lat
             CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, other, 99999, MPI_COMM_WORLD));
         CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
         side_check(&s, "a send buffer", seed, s.size);
+        nlong_sent += s.size > EAGER_MAX;
     } else {
         side_clear(&s, seed);
         if (is_late)
@@ -118,6 +125,80 @@ static void pulled(void)
     CHECK(report_variable("gpudt_direct_pulls") - before >= nlong);
     CHECK(report_variable("gpudt_direct_refused") == 0);
     CHECK(report_variable("gpudt_ipc_failures") == 0);
+}
+
+static void pushed(void)
+{
+    all_types(0, 1);
+    CHECK(nlong_sent >= 3);
+    CHECK(report_variable("gpudt_direct_pushes") == nlong_sent);
+    CHECK(report_variable("gpudt_direct_staged") == 0);
+    CHECK(report_variable("gpudt_direct_refused") == 0);
+    CHECK(report_variable("gpudt_ipc_failures") == 0);
+}
+
+/* Messages of n doubles from rank 0 to rank 1, from and to the same memory. Returns how many of them
+ * were pushed, in rank 0. */
+static int are_pushed(int nmessages, enum mem_kind from, MPI_Datatype type, enum mem_kind to,
+                      MPI_Datatype to_type, int n)
+{
+    unsigned long long before = report_variable("gpudt_direct_pushes");
+    struct side s;
+
+    side_make(&s, rank == 0 ? from : to, rank == 0 ? type : to_type, n, 0);
+    for (int i = 0; i < nmessages; i++) {
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Send(s.buf, n, type, 1, 1, MPI_COMM_WORLD));
+            side_check(&s, "a send buffer", i, s.size);
+        } else {
+            side_clear(&s, i);
+            CHECK_MPI(MPI_Recv(s.buf, n, to_type, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+        }
+    }
+    side_free(&s);
+    return (int) (report_variable("gpudt_direct_pushes") - before);
+}
+
+static int is_pushed(enum mem_kind from, MPI_Datatype type, enum mem_kind to, MPI_Datatype to_type,
+                     int n)
+{
+    return are_pushed(1, from, type, to, to_type, n);
+}
+
+static void across(void)
+{
+    enum { few = 2000, many = 200000 };
+    const int is_sender = rank == 0;
+    MPI_Datatype spread;
+
+    MPI_Type_create_resized(MPI_DOUBLE, 0, 64, &spread);
+    MPI_Type_commit(&spread);
+    CHECK(is_pushed(kind, spread, kind, MPI_DOUBLE, many) == is_sender);
+    CHECK(!is_pushed(kind, spread, kind, MPI_DOUBLE, few));
+    CHECK(!is_pushed(kind, MPI_DOUBLE, kind, MPI_DOUBLE, many));
+    CHECK(!is_pushed(kind, MPI_DOUBLE, kind, spread, many));
+    CHECK(!is_pushed(kind, spread, kind, spread, many));
+    if (mem_exists(MEM__POOL)) {
+        CHECK(is_pushed(MEM__POOL, MPI_DOUBLE, kind, MPI_DOUBLE, few) == is_sender);
+        CHECK(is_pushed(MEM__POOL, spread, kind, MPI_DOUBLE, many) == is_sender);
+        CHECK(is_pushed(MEM__POOL, MPI_DOUBLE, kind, spread, few) == is_sender);
+        CHECK(!is_pushed(kind, MPI_DOUBLE, MEM__POOL, MPI_DOUBLE, few));
+    }
+    MPI_Type_free(&spread);
+}
+
+static void hidden(void)
+{
+    enum { n = 200 };
+    int npushed;
+
+    if (!mem_exists(MEM__POOL))
+        return;
+    npushed = are_pushed(n, MEM__POOL, MPI_DOUBLE, kind, MPI_DOUBLE, 2000);
+    CHECK(npushed > 0 || rank == 1);
+    CHECK(npushed < n);
 }
 
 static void staged(void)
@@ -346,9 +427,10 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"pulled", pulled}, {"staged", staged}, {"window", window}, {"starved", starved},
-        {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded},
-        {"late", late}, {"auto", automatic}
+        {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
+        {"window", window}, {"starved", starved}, {"refused", refused}, {"kinds", kinds},
+        {"renewed", renewed}, {"bounded", bounded}, {"late", late}, {"auto", automatic},
+        {"hidden", hidden}
     };
     int provided, found = 0;
 

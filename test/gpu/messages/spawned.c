@@ -75,6 +75,12 @@ static int pools(void)
     return n;
 }
 
+/* Messages that this process has copied from the other one's memory, or to it. */
+static unsigned long long copies(void)
+{
+    return report_variable("gpudt_direct_pulls") + report_variable("gpudt_direct_pushes");
+}
+
 /* Of the process that this one is not connected to any more. */
 static void check_unmapped(void)
 {
@@ -104,7 +110,7 @@ static void parent_survives(MPI_Comm inter)
 static void parent(const char *program, int is_direct, int dies)
 {
     for (int i = 0; i < NROUNDS; i++) {
-        unsigned long long before = report_variable("gpudt_direct_pulls");
+        unsigned long long before = copies();
         MPI_Comm inter;
         int failures = 0, ends_well = !dies || i > 0;
 
@@ -113,7 +119,7 @@ static void parent(const char *program, int is_direct, int dies)
         exchanges(inter, 1);
         CHECK_MPI(MPI_Recv(&failures, 1, MPI_INT, 0, 2, inter, MPI_STATUS_IGNORE));
         CHECK(failures == 0);
-        CHECK(!is_direct || report_variable("gpudt_direct_pulls") > before + 2);
+        CHECK(!is_direct || copies() > before + 2);
         CHECK(!is_direct || pools() == 2);
         CHECK_MPI(MPI_Send(&ends_well, 1, MPI_INT, 0, 3, inter));
         if (!ends_well) {
@@ -155,7 +161,7 @@ static void connected(MPI_Comm inter, int accepts)
         CHECK_MPI(MPI_Recv(port, MPI_MAX_PORT_NAME, MPI_CHAR, 0, 1, inter, MPI_STATUS_IGNORE));
     }
     for (int i = 0; i < NROUNDS; i++) {
-        unsigned long long pulls = report_variable("gpudt_direct_pulls");
+        unsigned long long done = copies();
         unsigned long long opens = report_variable("gpudt_ipc_opens");
         MPI_Comm peer;
 
@@ -164,11 +170,11 @@ static void connected(MPI_Comm inter, int accepts)
         else
             CHECK_MPI(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &peer));
         exchange_kept(peer, &out, &in, accepts, i);
-        CHECK(report_variable("gpudt_direct_pulls") == pulls + 1);
+        CHECK(copies() == done + 1);
         CHECK(report_variable("gpudt_ipc_opens") == opens + 1);
         CHECK(report_variable("gpudt_ipc_bytes") > 0);
         exchanges(peer, accepts);
-        CHECK(report_variable("gpudt_direct_pulls") > pulls + 3);
+        CHECK(copies() > done + 3);
         CHECK(pools() == 2);
         CHECK_MPI(MPI_Comm_disconnect(&peer));
         check_unmapped();

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Copies from GPU memory of one process into that of another, which maps it. Built with and without
- * CUDA, so it must not know cuda.h. Callers hold the lock of the progress engine. */
+/* Copies between GPU memory of one process and that of another, which maps it. Built with and
+ * without CUDA, so it must not know cuda.h. Callers hold the lock of the progress engine. */
 
 #ifndef GPUDT_DIRECT_H_INCLUDED
 #define GPUDT_DIRECT_H_INCLUDED
@@ -73,21 +73,23 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 
 /* How a message gets from the sender's buffer to the receiver's. */
 enum MPIR_Gpudt_way_e {
-    MPIR_GPUDT_WAY__HOST,       /* through host memory */
-    MPIR_GPUDT_WAY__PULL,       /* by MPIR_Gpudt_offer_pull */
-    MPIR_GPUDT_WAY__STAGED      /* through the sender's staging memory, by MPIR_Gpudt_stage_move */
+    MPIR_GPUDT_WAY__HOST = 0,   /* through host memory */
+    MPIR_GPUDT_WAY__PULLED = 1, /* copied by the receiver, by MPIR_Gpudt_offer_pull */
+    MPIR_GPUDT_WAY__STAGED = 2, /* through the sender's staging memory, by MPIR_Gpudt_stage_move */
+    MPIR_GPUDT_WAY__PUSHED = 4  /* copied by the sender, by MPIR_Gpudt_offer_push of an offer of the
+                                 * receiver's */
 };
 
 /* Choose the way of a message that is offered.
- *   offer      (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
- *   buffer     (IN)  where the data is to go
- *   n          (IN)  bytes of the message
- *   may_stage  (IN)  false: not MPIR_GPUDT_WAY__STAGED
+ *   offer   (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
+ *   buffer  (IN)  where the data is to go
+ *   n       (IN)  bytes of the message
+ *   which   (IN)  sum of the ways that may be chosen, besides MPIR_GPUDT_WAY__HOST
  * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
- * takes longer than messages could save so far. */
+ * takes longer than messages could save so far. Whether the sender can map the buffer is not known
+ * here. */
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
-                                           bool may_stage);
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which);
 
 /* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
  * the sender's stream to those of the buffer's.
@@ -104,6 +106,16 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
  * description of the datatype in them. */
 int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
                               MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken);
+
+/* Start to copy the first n bytes of a buffer's stream to those of the buffer that a receiver has
+ * offered to the sender of a message, who does not use it in any other way meanwhile.
+ *   type      (IN)   description of the receiver's datatype, if that is not part of the offer
+ *   is_taken  (OUT)  false: the memory cannot be mapped, or that takes longer than messages could
+ *                    save so far, and nothing was started
+ * The others as of MPIR_Gpudt_offer_pull. */
+int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
+                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                          bool * is_taken);
 
 /* ---- staging memory ---- */
 

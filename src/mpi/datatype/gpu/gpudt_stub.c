@@ -227,8 +227,7 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
-                                           bool may_stage)
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which)
 {
     return MPIR_GPUDT_WAY__HOST;
 }
@@ -285,6 +284,15 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
 }
 
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
+                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                          bool * is_taken)
+{
+    *op = NULL;
+    *is_taken = false;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken)
 {

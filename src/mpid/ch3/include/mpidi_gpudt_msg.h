@@ -31,9 +31,12 @@
 /* The receiver cannot do so, and its claim of the offer is given up. */
 #define MPIDI_GPUDT_CTS__UNCLAIMED (-4)
 
+/* The sender is to copy the message to the receiver's buffer, which the packet offers. */
+#define MPIDI_GPUDT_CTS__PUSH (-5)
+
 enum MPIDI_Gpudt_segment_e {
     MPIDI_GPUDT_SEGMENT__IDLE,
-    MPIDI_GPUDT_SEGMENT__CREDIT,    /* receiver: a credit for it is out */
+    MPIDI_GPUDT_SEGMENT__CREDIT,    /* receiver: a credit for it is out, or it is to be pushed */
     MPIDI_GPUDT_SEGMENT__ARRIVING,  /* receiver: the channel is reading its data */
     MPIDI_GPUDT_SEGMENT__MOVING,    /* between the chunk and the user's buffer */
     MPIDI_GPUDT_SEGMENT__WIRE,      /* sender: the channel is writing its data */
@@ -76,11 +79,13 @@ struct MPIDI_Gpudt_msg {
     struct MPIDI_Gpudt_msg *active_next, *active_prev;  /* in the list that the hook polls */
     struct MPIDI_Gpudt_msg *wait_next, *wait_prev;      /* in the queue of those that wait for
                                                          * memory */
-    MPIDU_gpudt_chunk_t *offer_chunk;   /* of a long send; NULL: none */
-    MPIDU_gpudt_offer_name_t offer;     /* send: grain is -1 if there is none */
+    MPIDU_gpudt_chunk_t *offer_chunk;   /* of a long send, or of a receive that is to be pushed;
+                                         * NULL: none */
+    MPIDU_gpudt_offer_name_t offer;     /* grain is -1 if there is none */
     MPL_time_t offered;         /* short send: when the offer was made */
     MPIR_Gpudt_stage_t *stage;  /* of a long message; NULL: none */
     bool is_staged;             /* its data passes through the stage */
+    bool is_pushed;             /* send: it is copied to the receiver's buffer */
     int nplaces;                /* staged send: its places of the stage, by the receiver's number of
                                  * the segment; 0: none yet */
     char *place[MPIR_GPUDT_STAGE_DEPTH];
@@ -267,6 +272,15 @@ int64_t MPIDI_Gpudt_room(const MPIR_Request * rreq);
 /* The same. If that is not all, sets a truncation error in its status. */
 int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq);
 
+/* Receive a matched long message.
+ *   buffer  (IN)  of the receive, owned by the callee; NULL: it is in host memory
+ *   which   (IN)  sum of the direct ways that may be chosen */
+int MPIDI_Gpudt_recv_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                           int which);
+
+/* Begin a clear to send: set all but what it says. */
+void MPIDI_Gpudt_cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt);
+
 /* Send a clear to send without credits.
  *   what  (IN)  0: no data is wanted; or a MPIDI_GPUDT_CTS__ value */
 int MPIDI_Gpudt_answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what);
@@ -284,26 +298,52 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
 
 /* ---- direct copies (ch3u_gpudt_direct.c) ---- */
 
-/* Offer the buffer of a send, or a stage for it, to the receiver, by MPIDI_Gpudt_envelope_send.
- * There is no offer if msg->offer.grain is -1 afterwards.
- *   chunk      (IN)  for the offer, owned by the caller
- *   may_stage  (IN)  whether the sender waits for the receiver, so that it may have to pack */
-void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk,
-                              bool may_stage);
+/* Offer the buffer of a short send to the receiver, by MPIDI_Gpudt_envelope_send. There is no offer
+ * if msg->offer.grain is -1 afterwards.
+ *   chunk  (IN)  for the offer, owned by the caller */
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk);
+
+/* The same for a long message, if there is memory for an offer: to the receiver, or to the sender.
+ *   is_send  (IN)  the sender waits for the receiver, so a stage may be offered as well, or the
+ *                  receiver may ask the sender to copy, though it can map neither */
+void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send);
 
 /* Free what is left of the offer of a message that is freed. */
 void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg);
 
 /* Receive a message by the sender's offer, if that is possible.
- *   rreq        (IN)  matched with the message
- *   buffer      (IN)  of the receive; owned by the callee if true is returned
- *   must_claim  (IN)  whether the sender may withdraw the offer
- *   stage       (OUT)  not NULL: the message is to be received by way of this, which the caller
- *                      owns; may be a null pointer if must_claim
- * Returns whether the message is received by a copy from the sender's buffer. Errors are reported
- * in the request. */
+ *   rreq    (IN)  matched with the message
+ *   buffer  (IN)  of the receive; owned by the callee if true is returned
+ *   which   (IN)  sum of the ways that may be chosen; of a short message, whose sender may withdraw
+ *                 the offer, only MPIR_GPUDT_WAY__PULLED
+ *   stage   (OUT)  not NULL: the message is to be received by way of this, which the caller owns;
+ *                  may be a null pointer if that is none of the ways
+ * Returns whether the message is received by a copy between the buffers. Errors are reported in the
+ * request. */
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
-                             bool must_claim, MPIR_Gpudt_stage_t ** stage);
+                             int which, MPIR_Gpudt_stage_t ** stage);
+
+/* Find the description of the datatype of an offered buffer, if it is not part of the offer.
+ *   type  (OUT)  NULL: it is part of the offer, or there is none
+ * Returns false if it cannot be mapped. */
+bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
+                                 const MPIR_Gpudt_offer_t * offer, const void **type);
+
+/* ---- direct copies by the sender (ch3u_gpudt_push.c) ---- */
+
+/* Ask the sender of a message to copy it to the buffer of a receive. Returns false if nothing was
+ * sent; else the buffer is owned by the callee, and errors are reported in the request. */
+bool MPIDI_Gpudt_push_ask(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer);
+
+/* The sender has done so. */
+void MPIDI_Gpudt_pushed(struct MPIDI_Gpudt_msg *msg);
+
+/* The sender cannot do so: receive the message in another way. */
+int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg);
+
+/* Start to copy a send to the buffer that a packet offers. Returns false if nothing was started, as
+ * the memory cannot be mapped, or does not pay off yet. */
+bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt);
 
 /* ---- short messages (ch3u_gpudt_short.c, ch3u_gpudt_inbound.c) ---- */
 

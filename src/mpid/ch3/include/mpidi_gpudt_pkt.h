@@ -35,7 +35,9 @@ typedef struct MPIDI_CH3_Pkt_gpudt_cts {
     int64_t chunk_sz;           /* bytes of each chunk but the last; first packet only */
     int pool_fd;
     int16_t grain[MPIDI_GPUDT_MAX_SEGMENTS];    /* position in the pool, in grains; -1: the data is
-                                                 * to follow its packet */
+                                                 * to follow its packet. With
+                                                 * MPIDI_GPUDT_CTS__PUSH the first one is that of an
+                                                 * offer of the receiver's buffer */
     int8_t segment[MPIDI_GPUDT_MAX_SEGMENTS];   /* the receiver's number of the segment */
     int8_t n;                   /* number of credits, or a MPIDI_GPUDT_CTS__ value */
     int8_t is_staged;           /* segments go to places of the stage that was offered */
@@ -58,6 +60,9 @@ enum {
                                  * stage */
     MPIDI_GPUDT_DATA__UNSTAGED, /* no data: the sender finds no places, and the message is to pass
                                  * through chunks instead */
+    MPIDI_GPUDT_DATA__PUSHED,   /* the data is in the receiver's buffer, all of it */
+    MPIDI_GPUDT_DATA__UNPUSHED, /* no data: the sender cannot map that buffer, and the message is to
+                                 * go another way */
     MPIDI_GPUDT_DATA__NONE      /* the sender has failed: neither data nor more packets follow */
 };
 

@@ -18,7 +18,8 @@
  * packs the message into, segment by segment, when the receiver sends credits. The sender's
  * messages share its places: each takes some when its receiver is ready, and returns them at its
  * end.
- * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c). */
+ * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c), unless
+ * the sender can map the receiver's buffer (ch3u_gpudt_push.c). */
 
 #include "mpidi_gpudt_msg.h"
 
@@ -36,7 +37,7 @@ struct published {
 static struct published *published = NULL;
 static bool has_finalizer = false;
 
-static int nlong = 0;           /* long sends that were offered */
+static int nlong = 0;           /* long messages with an offer */
 
 /* ---- sending ---- */
 
@@ -102,25 +103,47 @@ static int type_describe(const MPIR_Gpudt_buffer * buffer)
     return grain < 0 ? MPIR_GPUDT_TYPE__NONE : grain;
 }
 
-void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk,
-                              bool may_stage)
+/* Where an offer of a message's buffer has it; MPIR_GPUDT_TYPE__NONE: there is no room, or other
+ * processes cannot map the buffer. */
+static int type_place(const struct MPIDI_Gpudt_msg *msg)
 {
-    int type_at = MPIR_GPUDT_TYPE__NONE;
-    bool may_pull = MPIR_Gpudt_may_offer(msg->buffer);
+    return MPIR_Gpudt_may_offer(msg->buffer) ? type_describe(msg->buffer) : MPIR_GPUDT_TYPE__NONE;
+}
 
-    msg->offer.grain = -1;
-    if (!MPIDU_gpudt_offer_fits(chunk))
-        return;
-    if (may_pull)
-        type_at = type_describe(msg->buffer);
-    may_pull = may_pull && type_at != MPIR_GPUDT_TYPE__NONE;
-    if (may_stage)
-        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, may_pull, nlong > 0);
-    if (!may_pull && msg->stage == NULL)
-        return;
+static void offer_open(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk, int type_at)
+{
     MPIR_Gpudt_offer_make(msg->buffer, type_at, msg->stage, MPIDU_gpudt_offer_mem(chunk));
     MPIDU_gpudt_offer_open(chunk, &msg->offer);
-    nlong += may_stage;
+}
+
+void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk)
+{
+    int type_at = MPIDU_gpudt_offer_fits(chunk) ? type_place(msg) : MPIR_GPUDT_TYPE__NONE;
+
+    if (type_at != MPIR_GPUDT_TYPE__NONE)
+        offer_open(msg, chunk, type_at);
+}
+
+void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send)
+{
+    MPIDU_gpudt_chunk_t *chunk;
+    int type_at;
+
+    if (!MPIDI_Gpudt_may_share(msg->vc) || !MPIR_Gpudt_is_direct(msg->buffer))
+        return;
+    MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &chunk);
+    if (chunk == NULL)
+        return;
+    type_at = type_place(msg);
+    if (!MPIDU_gpudt_offer_fits(chunk) || (!is_send && type_at == MPIR_GPUDT_TYPE__NONE)) {
+        MPIDU_gpudt_chunk_put(chunk);
+        return;
+    }
+    if (is_send)
+        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, type_at != MPIR_GPUDT_TYPE__NONE, nlong > 0);
+    offer_open(msg, chunk, type_at);
+    msg->offer_chunk = chunk;
+    nlong++;
 }
 
 void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg)
@@ -149,10 +172,8 @@ static void pull_advance(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_msg_end(msg);
 }
 
-/* Find the description of the sender's datatype, if it is not part of the offer. Returns false if
- * it cannot be mapped. */
-static bool type_find(const MPIDU_gpudt_offer_name_t * name, const MPIR_Gpudt_offer_t * offer,
-                      const void **type)
+bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
+                                 const MPIR_Gpudt_offer_t * offer, const void **type)
 {
     size_t sz;
     int grain = MPIR_Gpudt_offer_type_at(offer, &sz);
@@ -173,7 +194,7 @@ static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer *
     const void *type;
     bool is_taken;
 
-    if (!type_find(&rreq->dev.gpudt_offer, offer, &type))
+    if (!MPIDI_Gpudt_offer_type_find(&rreq->dev.gpudt_offer, offer, &type))
         return false;
     pull_errno = MPIR_Gpudt_offer_pull(offer, type, buffer, total, &op, &is_taken);
     if (!is_taken)
@@ -200,12 +221,13 @@ static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer *
 }
 
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
-                             bool must_claim, MPIR_Gpudt_stage_t ** stage)
+                             int which, MPIR_Gpudt_stage_t ** stage)
 {
     const MPIDU_gpudt_offer_name_t *name = &rreq->dev.gpudt_offer;
     const MPIR_Gpudt_offer_t *offer;
     uint64_t head[MPIR_GPUDT_OFFER_HEAD / sizeof(uint64_t)];
     int64_t total = MPIDI_Gpudt_room(rreq);
+    const bool must_claim = which == MPIR_GPUDT_WAY__PULLED;
     enum MPIR_Gpudt_way_e way;
 
     if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
@@ -220,13 +242,21 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     if (must_claim && !MPIDU_gpudt_offer_is_open(name))
         return false;
     MPIDI_Gpudt_peer_note(vc, MPIR_Gpudt_offer_process((const MPIR_Gpudt_offer_t *) head));
-    way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, true);
-    if (way == MPIR_GPUDT_WAY__STAGED) {
-        *stage = MPIR_Gpudt_stage_map(offer, buffer);
-        if (*stage == NULL)
-            way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, false);
+    for (;;) {
+        way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, which);
+        if (way == MPIR_GPUDT_WAY__PUSHED) {
+            if (MPIDI_Gpudt_push_ask(vc, rreq, buffer))
+                return true;
+        } else if (way == MPIR_GPUDT_WAY__STAGED) {
+            *stage = MPIR_Gpudt_stage_map(offer, buffer);
+            if (*stage)
+                return false;
+        } else {
+            break;
+        }
+        which &= ~(int) way;
     }
-    if (way != MPIR_GPUDT_WAY__PULL || (must_claim && !MPIDU_gpudt_offer_claim(name)))
+    if (way != MPIR_GPUDT_WAY__PULLED || (must_claim && !MPIDU_gpudt_offer_claim(name)))
         return false;
     if (pull_start(vc, rreq, buffer, offer, total))
         return true;

@@ -65,7 +65,7 @@ static bool short_pull(MPIDI_VC_t * vc, MPIR_Request * rreq)
     if (MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype,
                                &buffer) || buffer == NULL)
         return false;
-    if (MPIDI_Gpudt_direct_recv(vc, rreq, buffer, true, NULL))
+    if (MPIDI_Gpudt_direct_recv(vc, rreq, buffer, MPIR_GPUDT_WAY__PULLED, NULL))
         return true;
     MPIR_Gpudt_buffer_free(buffer);
     return false;

@@ -360,7 +360,7 @@ void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
             for (int i = 0; i < msg->nsegments; i++) {
-                if (is_shared && !msg->is_staged &&
+                if (is_shared && !msg->is_staged && msg->segment[i].chunk &&
                     msg->segment[i].state == MPIDI_GPUDT_SEGMENT__CREDIT)
                     MPIDU_gpudt_chunk_taint(msg->segment[i].chunk);
             }

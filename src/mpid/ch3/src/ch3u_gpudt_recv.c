@@ -92,7 +92,7 @@ static int64_t chunk_sz_choose(int64_t total, const MPIR_Gpudt_stage_t * stage)
     return MPL_MIN(sz, total);
 }
 
-static void cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
+void MPIDI_Gpudt_cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt)
 {
     MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt->gpudt_cts;
 
@@ -106,7 +106,7 @@ int MPIDI_Gpudt_answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what
 {
     MPIDI_CH3_Pkt_t upkt;
 
-    cts_init(rreq, &upkt);
+    MPIDI_Gpudt_cts_init(rreq, &upkt);
     upkt.gpudt_cts.n = what;
     return MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
 }
@@ -130,15 +130,56 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     goto fn_exit;
 }
 
+/* Receive a matched message in segments, by way of a stage or through chunks.
+ *   buffer, stage  (IN)  owned by the callee */
+static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                            MPIR_Gpudt_stage_t * stage)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_SEGMENTS));
+    int64_t total = MPIDI_Gpudt_room_check(rreq);
+    struct MPIDI_Gpudt_msg *msg;
+
+    if (stage)
+        depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_DEPTH);
+    if (total == 0) {
+        MPIR_Gpudt_buffer_free(buffer);
+        MPIR_Gpudt_stage_free(stage);
+        return rndv_refuse(vc, rreq);
+    }
+    mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__RECV, depth,
+                                     rndv_advance, &msg);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    msg->total = total;
+    msg->chunk_sz = chunk_sz_choose(total, stage);
+    msg->stage = stage;
+    msg->is_staged = stage != NULL;
+    MPIDI_Gpudt_msg_advance(msg);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPIR_Gpudt_stage_free(stage);
+    rreq->status.MPI_ERROR = mpi_errno;
+    mpi_errno = rndv_refuse(vc, rreq);
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_recv_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                           int which)
+{
+    MPIR_Gpudt_stage_t *stage = NULL;
+
+    if (buffer && rreq->dev.gpudt_vc && MPIDI_Gpudt_direct_recv(vc, rreq, buffer, which, &stage))
+        return MPI_SUCCESS;
+    return segments_receive(vc, rreq, buffer, stage);
+}
+
 bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
                            int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    int depth = MPL_MAX(1, MPL_MIN(MPIR_CVAR_GPUDT_MSG_DEPTH, MPIDI_GPUDT_MAX_SEGMENTS));
-    int64_t total;
-    struct MPIDI_Gpudt_msg *msg;
     MPIR_Gpudt_buffer *buffer;
-    MPIR_Gpudt_stage_t *stage = NULL;
 
     MPIR_FUNC_ENTER;
 
@@ -148,33 +189,17 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     }
     mpi_errno = MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count,
                                        rreq->dev.datatype, &buffer);
-    if (mpi_errno == MPI_SUCCESS && buffer == NULL && is_if_gpu)
-        return false;
-    if (mpi_errno == MPI_SUCCESS && buffer && rreq->dev.gpudt_vc &&
-        MPIDI_Gpudt_direct_recv(vc, rreq, buffer, false, &stage))
-        goto fn_exit;
-    if (stage)
-        depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_DEPTH);
-    total = MPIDI_Gpudt_room_check(rreq);
-    if (mpi_errno == MPI_SUCCESS && total == 0)
-        MPIR_Gpudt_buffer_free(buffer);
-    else if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__RECV, depth,
-                                         rndv_advance, &msg);
-    if (mpi_errno || total == 0) {
-        MPIR_Gpudt_stage_free(stage);
-        if (mpi_errno)
-            rreq->status.MPI_ERROR = mpi_errno;
+    if (mpi_errno) {
+        MPIDI_Gpudt_room_check(rreq);
+        rreq->status.MPI_ERROR = mpi_errno;
         mpi_errno = rndv_refuse(vc, rreq);
-        goto fn_exit;
+    } else if (buffer == NULL && is_if_gpu) {
+        return false;
+    } else {
+        mpi_errno = MPIDI_Gpudt_recv_start(vc, rreq, buffer, MPIR_GPUDT_WAY__PULLED |
+                                           MPIR_GPUDT_WAY__STAGED | MPIR_GPUDT_WAY__PUSHED);
     }
-    msg->total = total;
-    msg->chunk_sz = chunk_sz_choose(total, stage);
-    msg->stage = stage;
-    msg->is_staged = stage != NULL;
-    MPIDI_Gpudt_msg_advance(msg);
 
-  fn_exit:
     MPIR_FUNC_EXIT;
     *mpi_errno_ptr = mpi_errno;
     return true;
@@ -213,7 +238,7 @@ static void credits_give(struct MPIDI_Gpudt_msg *msg)
         MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__ARRIVING);
     int nmoving = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING);
 
-    cts_init(msg->req, &upkt);
+    MPIDI_Gpudt_cts_init(msg->req, &upkt);
     while (noutside + nmoving < msg->nsegments &&
            msg->started + noutside * msg->chunk_sz < msg->total) {
         struct MPIDI_Gpudt_segment *segment = MPIDI_Gpudt_segment_find(msg);
@@ -310,6 +335,12 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
         sender_unstaged(msg);
         return MPI_SUCCESS;
     }
+    if (pkt->where == MPIDI_GPUDT_DATA__PUSHED) {
+        MPIDI_Gpudt_pushed(msg);
+        return MPI_SUCCESS;
+    }
+    if (pkt->where == MPIDI_GPUDT_DATA__UNPUSHED)
+        return MPIDI_Gpudt_unpushed(msg);
 
     segment = &msg->segment[pkt->segment];
     segment->off = pkt->off;

@@ -80,23 +80,6 @@ static bool is_short_send(intptr_t data_sz, const MPIR_Comm * comm, const MPIDI_
     return data_sz <= max && data_sz <= MPIDU_gpudt_chunk_max() && type != MPIDI_REQUEST_TYPE_SSEND;
 }
 
-/* Offer the buffer of a long send, or a stage for it, if there is memory for an offer. */
-static void long_offer(struct MPIDI_Gpudt_msg *msg)
-{
-    MPIDU_gpudt_chunk_t *chunk;
-
-    if (!MPIDI_Gpudt_may_share(msg->vc) || !MPIR_Gpudt_is_direct(msg->buffer))
-        return;
-    MPIDU_gpudt_chunk_get(MPIDU_GPUDT_OFFER_SZ, msg->gpu_addr, false, &chunk);
-    if (chunk == NULL)
-        return;
-    MPIDI_Gpudt_direct_offer(msg, chunk, true);
-    if (msg->offer.grain >= 0)
-        msg->offer_chunk = chunk;
-    else
-        MPIDU_gpudt_chunk_put(chunk);
-}
-
 bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                        MPIR_Comm * comm, int context_offset, MPIDI_VC_t * vc, int type,
                        MPIR_Request ** request, int *mpi_errno_ptr)
@@ -127,7 +110,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
         mpi_errno = MPIDI_Gpudt_short_send(msg, data_sz);
     } else {
         MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
-        long_offer(msg);
+        MPIDI_Gpudt_direct_offer_long(msg, true);
         mpi_errno = MPIDI_Gpudt_envelope_send(msg, MPIDI_CH3_PKT_GPUDT_RTS, data_sz);
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -144,6 +127,26 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
         MPIR_Request_free(sreq);
     }
     goto fn_exit;
+}
+
+/* Send a packet without data.
+ *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED or _UNPUSHED; or _NONE: the request must stay until the
+ *                receiver has answered, because clear to send packets in flight name it */
+static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+
+    memset(&upkt, 0, sizeof(upkt));
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
+    pkt->receiver_req_id = msg->peer_id;
+    pkt->where = where;
+    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    if (mpi_errno) {
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+        msg->is_peer_gone = true;
+    }
 }
 
 /* ---- chunks ---- */
@@ -234,6 +237,12 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         MPIDI_Gpudt_short_answered(msg, pkt->n);
         goto fn_exit;
     }
+    if (pkt->n == MPIDI_GPUDT_CTS__PUSH && !MPIDI_Gpudt_push_start(msg, pkt)) {
+        msg->peer_id = pkt->receiver_req_id;
+        empty_send(msg, MPIDI_GPUDT_DATA__UNPUSHED);
+        MPIDI_Gpudt_msg_advance(msg);
+        goto fn_exit;
+    }
     if (!msg->is_cleared)
         cleared_set(msg, pkt);
     if (pkt->n == MPIDI_GPUDT_CTS__PULLED)
@@ -311,7 +320,10 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
     pkt->len = segment->len;
     pkt->segment = segment->credit;
     pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) : 0;
-    pkt->where = segment->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
+    if (msg->is_pushed)
+        pkt->where = MPIDI_GPUDT_DATA__PUSHED;
+    else
+        pkt->where = segment->is_shared ? MPIDI_GPUDT_DATA__SHARED : MPIDI_GPUDT_DATA__FOLLOWS;
     msg->done += segment->len;
 
     if (segment->is_shared) {
@@ -323,26 +335,6 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
         }
     } else {
         MPIDI_Gpudt_segment_send(segment, pkt, sizeof(*pkt));
-    }
-}
-
-/* Send a packet without data.
- *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED; or _NONE: the request must stay until the receiver has
- *                answered, because clear to send packets in flight name it */
-static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_CH3_Pkt_t upkt;
-    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
-
-    memset(&upkt, 0, sizeof(upkt));
-    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
-    pkt->receiver_req_id = msg->peer_id;
-    pkt->where = where;
-    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-    if (mpi_errno) {
-        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-        msg->is_peer_gone = true;
     }
 }
 

@@ -63,7 +63,7 @@ static void short_offer(struct MPIDI_Gpudt_msg *msg)
         !MPIDI_Gpudt_may_share(msg->vc) || !MPIR_Gpudt_may_offer(msg->buffer) ||
         !MPIDI_Gpudt_segment_fill(segment, msg->total, true))
         return;
-    MPIDI_Gpudt_direct_offer(msg, segment->chunk, false);
+    MPIDI_Gpudt_direct_offer(msg, segment->chunk);
     msg->is_put_off = msg->offer.grain >= 0 && *pulled_flag(msg);
     if (msg->is_put_off)
         MPL_wtime(&msg->offered);

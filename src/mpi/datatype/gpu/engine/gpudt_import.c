@@ -40,13 +40,14 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        Whether a receiver maps GPU memory of senders on the same node and copies from it, and the
-        origin of MPI_Put and MPI_Get that of windows.
+        Whether processes of a node map each other's GPU memory and copy messages directly, and the
+        origin of MPI_Put and MPI_Get maps that of windows.
         auto   - Where the GPUs can access each other, and once mapping the memory pays off
         never  - Messages pass through host memory
         always - Map memory when it is first seen
-        pull   - The same, and copy from the sender's buffer in any case
-        staged - The same, but have the sender pack all long messages into GPU memory first
+        pull   - The same, and receivers copy from the sender's buffer in any case
+        push   - The same, but senders copy long messages to the receiver's buffer
+        staged - The same, but senders pack long messages into GPU memory first
 
     - name        : MPIR_CVAR_GPUDT_IPC_MAX
       category    : GPUDT

@@ -55,5 +55,6 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
     src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_way.c      \
     src/mpi/datatype/gpu/transfer/gpudt_window.c
 endif BUILD_GPUDT_CUDA

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Offers of buffers to other processes, and copies from buffers that were offered. Must not know
- * how offers are exchanged. */
+/* Offers of buffers to other processes, and copies from and to buffers that were offered. Must not
+ * know how offers are exchanged, nor which way is best (gpudt_way.c). */
 
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
@@ -13,28 +13,11 @@
 #include "gpudt_shared.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
-#include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
-#include "plan/gpudt_cost.h"
 #include "type/gpudt_wire.h"
 
 #include <float.h>
 
-/* Microseconds that a message takes less than through host memory: a launch, and the difference of
- * the time for its bytes. */
-#define SAVED_US 5.0
-#define SAVED_US_PER_BYTE (1 / 60e3)
-
-/* Bytes of messages below which host memory is better on a GPU that processes share: a kernel waits
- * until the GPU switches to the process that has launched it, and copies between GPU and host do
- * not. Measured on an H200: every direct copy takes 146 us and more; by way of the host contiguous
- * messages reach that at 4 MiB, and others, which take kernels there too, at 256 KiB. */
-#define SHARED_MIN_CONTIG (4 << 20)
-#define SHARED_MIN (256 << 10)
-
-#define SHARED_RECENT 3e-3      /* seconds for which shorter ones then are copied directly, too */
-
-static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 static bool has_finalizer = false;
 
 size_t MPIR_Gpudt_offer_type_sz(const MPIR_Gpudt_buffer * buffer)
@@ -95,6 +78,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     struct MPIR_Gpudt_offer *offer = mem;
 
     offer->size = buffer->size;
+    offer->waste = MPII_Gpudt_buffer_waste(buffer);
     offer->type_sz = 0;
     offer->type_at = MPIR_GPUDT_TYPE__NONE;
     offer->stage_sz = 0;
@@ -104,6 +88,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
         MPII_Gpudt_export_copy(&stage->export, &offer->stage);
         offer->stage_at = (int64_t) ((uintptr_t) stage->mem - stage->export.base);
         offer->stage_sz = (int64_t) stage->sz;
+        offer->stage_cost = stage->cost;
     }
     if (export == NULL)
         return;
@@ -137,72 +122,6 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
     return (int) offer->type_at;
 }
 
-/* Whether memory of another process may be mapped for a message of n bytes. */
-static bool may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export, int64_t n)
-{
-    double saved_us = SAVED_US + SAVED_US_PER_BYTE * n;
-
-    /* The GPU switches once instead of twice */
-    if (MPII_Gpudt_is_shared(engine->shared))
-        saved_us += MPII_GPUDT_SWITCH_NS * 1e-3;
-    return MPII_Gpudt_import_find(engine, export, saved_us) != NULL;
-}
-
-/* Short ones take part if longer ones do, since the GPU switches for these in any case. */
-bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed)
-{
-    MPL_time_t now;
-    double seconds;
-
-    if (!MPII_Gpudt_is_shared(engine->shared) ||
-        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
-        return true;
-    MPL_wtime(&now);
-    if (n >= (is_typed ? SHARED_MIN : SHARED_MIN_CONTIG)) {
-        shared_used = now;
-        return true;
-    }
-    MPL_wtime_diff(&shared_used, &now, &seconds);
-    return seconds < SHARED_RECENT;
-}
-
-static enum MPIR_Gpudt_way_e way_find(const MPIR_Gpudt_offer_t * offer,
-                                      const struct MPII_Gpudt_side *dst, int64_t n,
-                                      bool may_stage)
-{
-    MPII_Gpudt_engine_t *engine = dst->engine;
-    const bool is_shared = MPII_Gpudt_is_shared(engine->shared);
-    const bool may_pull = offer->export.id && offer->type_at != MPIR_GPUDT_TYPE__NONE;
-
-    if (!MPII_Gpudt_is_good_for_shared(engine, n, offer->type_sz || dst->type))
-        return MPIR_GPUDT_WAY__HOST;
-    /* Within a GPU, nothing is read across */
-    if (may_stage && offer->stage_sz && MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_pull &&
-        (!is_shared || !may_pull || MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged) &&
-        may_map(engine, &offer->stage, n))
-        return MPIR_GPUDT_WAY__STAGED;
-    return may_pull && may_map(engine, &offer->export, n) ? MPIR_GPUDT_WAY__PULL :
-        MPIR_GPUDT_WAY__HOST;
-}
-
-enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
-                                           bool may_stage)
-{
-    static const char *const names[] = { "through the host", "pulled", "staged" };
-    enum MPIR_Gpudt_way_e way = MPIR_GPUDT_WAY__HOST;
-
-    if (buffer->side.ptr.mem == MPIR_GPUDT_MEM__DEVICE && !buffer->side.is_mixed)
-        way = way_find(offer, &buffer->side, n, may_stage);
-    if (way == MPIR_GPUDT_WAY__HOST)
-        MPII_GPUDT_COUNT(direct_refused, 1);
-    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-        fprintf(stderr, "[%d] gpudt: message of %lld bytes %s%s\n", MPIR_Process.rank,
-                (long long) n, names[way],
-                MPII_Gpudt_is_shared(buffer->side.engine->shared) ? " on a shared GPU" : "");
-    return way;
-}
-
 /* For MPIR_Add_finalize: before the engines are freed. */
 static int types_end(void *unused ATTRIBUTE((unused)))
 {
@@ -211,7 +130,7 @@ static int types_end(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-/* The state of the sender's datatype. */
+/* The state of an offered buffer's datatype. */
 static int type_read(const struct MPIR_Gpudt_offer *offer, const void *type,
                      struct MPII_Gpudt_type **state)
 {
@@ -223,7 +142,7 @@ static int type_read(const struct MPIR_Gpudt_offer *offer, const void *type,
                                 (size_t) offer->type_sz, state);
 }
 
-/* Describe the sender's memory as one of this process. */
+/* Describe offered memory as one of this process. */
 static int side_make(const struct MPIR_Gpudt_offer *offer, const void *type, CUdeviceptr mem,
                      MPII_Gpudt_engine_t * engine, int64_t n, struct MPII_Gpudt_side *side)
 {
@@ -268,14 +187,18 @@ int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engi
     goto fn_exit;
 }
 
-/* As MPIR_Gpudt_offer_pull. */
-static int pull_start(const MPIR_Gpudt_offer_t * offer, const void *type,
-                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+/* Start to copy between an offered buffer and one of this process.
+ *   is_push  (IN)  to the offered one; else from there
+ * The others as of MPIR_Gpudt_offer_pull. */
+static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
+                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, bool is_push, MPIR_Gpudt_op ** op,
                       bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
-    MPIR_Gpudt_op local = {.n = n,.lane = MPII_GPUDT_LANE__UNPACK };
+    MPIR_Gpudt_op local = {
+        .n = n,.lane = is_push ? MPII_GPUDT_LANE__PACK : MPII_GPUDT_LANE__UNPACK
+    };
     CUdeviceptr mem = 0;
 
     *op = NULL;
@@ -286,7 +209,7 @@ static int pull_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)
         goto fn_exit;
-    mpi_errno = side_make(offer, type, mem, engine, n, &local.src);
+    mpi_errno = side_make(offer, type, mem, engine, n, is_push ? &local.dst : &local.src);
     if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
         /* The other way needs none for the type */
         mpi_errno = MPI_SUCCESS;
@@ -294,7 +217,7 @@ static int pull_start(const MPIR_Gpudt_offer_t * offer, const void *type,
         goto fn_exit;
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_buffer_part(buffer, 0, n, &local.dst);
+    MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &local.src : &local.dst);
     *is_taken = true;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -316,7 +239,7 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
     MPIR_FUNC_ENTER;
 
-    mpi_errno = pull_start(offer, type, buffer, n, op, is_taken);
+    mpi_errno = copy_start(offer, type, buffer, n, false, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pulls, 1);
@@ -339,7 +262,7 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
     *is_taken = false;
     if (MPII_Gpudt_import_find(buffer->side.engine, &offer->export, DBL_MAX) == NULL)
         goto fn_exit;
-    mpi_errno = pull_start(offer, NULL, buffer, n, op, is_taken);
+    mpi_errno = copy_start(offer, NULL, buffer, n, false, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(collective_pulls, 1);
@@ -348,6 +271,33 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
+                          MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
+                          bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_FUNC_ENTER;
+
+    *op = NULL;
+    *is_taken = false;
+    if (!MPII_Gpudt_may_map(buffer->side.engine, &offer->export, n))
+        goto fn_exit;
+    mpi_errno = MPIR_Gpudt_buffer_check(buffer);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = copy_start(offer, type, buffer, n, true, op, is_taken);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*is_taken)
+        MPII_GPUDT_COUNT(direct_pushes, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    *is_taken = true;
     goto fn_exit;
 }
 

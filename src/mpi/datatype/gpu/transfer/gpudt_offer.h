@@ -17,11 +17,13 @@
 struct MPIR_Gpudt_offer {
     int64_t addr, low, high;    /* as in a side, relative to the allocation */
     int64_t size;               /* packed bytes of the buffer */
+    int64_t waste;              /* MPII_Gpudt_buffer_waste */
     struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
     int64_t type_sz;            /* bytes of the description of the datatype; 0: contiguous */
     int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */
     int64_t stage_at;           /* place of the staging memory in its allocation */
     int64_t stage_sz;           /* its bytes; 0: none */
+    int64_t stage_cost;         /* what staging costs, in the unit of waste */
     struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
     struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
     char type[];
@@ -32,7 +34,8 @@ MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEA
 struct MPIR_Gpudt_stage {
     MPII_Gpudt_engine_t *engine;
     struct MPII_Gpudt_mapping *mapping; /* of another process; NULL: of this one */
-    struct MPII_Gpudt_export export;    /* of this process only */
+    struct MPII_Gpudt_export export;    /* of this process only, as is the next */
+    int64_t cost;               /* of staging the message, as in the offer */
     char *mem;
     size_t sz;
 };
@@ -42,9 +45,17 @@ struct MPIR_Gpudt_stage {
  *   is_typed  (IN)  some side is not contiguous */
 bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed);
 
+/* Whether memory of another process may be mapped for a message of n bytes. */
+bool MPII_Gpudt_may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export,
+                        int64_t n);
+
 /* How other processes map the memory of a buffer; valid until the next call. NULL: they cannot, or
  * that is forbidden. */
 const struct MPII_Gpudt_export *MPII_Gpudt_buffer_export(const MPIR_Gpudt_buffer * buffer);
+
+/* Bytes that a GPU would move besides those of a buffer if it accessed the buffer as memory of
+ * another GPU: the ways of a message are compared by these. */
+int64_t MPII_Gpudt_buffer_waste(const MPIR_Gpudt_buffer * buffer);
 
 /* Map an allocation of another process.
  *   mapping  (OUT)  referenced by the caller; NULL: that is not possible

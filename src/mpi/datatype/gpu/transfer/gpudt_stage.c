@@ -14,10 +14,10 @@
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 
-/* A GPU reads the memory of another one in sectors of 32 bytes, so it reads up to 24 bytes besides
- * each block, and a request for whole sectors costs as much as 16 more. Staging pays off if the
- * bytes read besides the message's own, less a share that no packed stream is faster than, would be
- * more than the packets and kernels cost that staging adds; these pass in the time of others if
+/* A GPU accesses the memory of another one in sectors of 32 bytes, so it reads up to 24 bytes
+ * besides each block, and a request for whole sectors costs as much as 16 more. Staging pays off if
+ * the bytes read besides the message's own, less a share that no packed stream is faster than, would
+ * be more than the packets and kernels cost that staging adds; these pass in the time of others if
  * there are any. Measured between two H200s, the sizes from which on staging is faster: blocks of 8
  * bytes 64 bytes apart 1 MiB, 16 bytes apart 5 MiB, of 32 bytes 25 MiB, of 128 bytes never. */
 #define SECTOR 32               /* bytes */
@@ -43,19 +43,14 @@ static double block_spacing(const struct MPII_Gpudt_side *side, double blocks)
     return (double) (side->high - side->low) / blocks;
 }
 
-/* Whether a long message from a buffer is to be staged rather than read from the buffer. */
-static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, bool is_busy)
+int64_t MPII_Gpudt_buffer_waste(const MPIR_Gpudt_buffer * buffer)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_serial *serial;
     double blocks, spacing, block, rest, bytes;
 
-    if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
-        return true;
-    if (!may_pull)
-        return buffer->size >= HIDDEN_MIN;
     if (side->type == NULL)
-        return false;
+        return 0;
     serial = &side->type->serial;
     blocks = (double) buffer->size / serial->size * serial->nblocks;
     block = buffer->size / blocks;
@@ -63,7 +58,18 @@ static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, bool is_b
     rest = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0 ? REQUEST_REST :
         SECTOR_REST;
     bytes = blocks * MPL_MAX(block, MPL_MIN(block + rest, spacing));
-    return bytes - buffer->size * (1 + WASTE_SHARE) > (is_busy ? STAGE_COST_BUSY : STAGE_COST);
+    return (int64_t) bytes - buffer->size;
+}
+
+/* Whether a long message from a buffer is to be staged rather than read from the buffer.
+ *   cost  (IN)  of staging, in bytes read besides its own */
+static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, int64_t cost)
+{
+    if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
+        return true;
+    if (!may_pull)
+        return buffer->size >= HIDDEN_MIN;
+    return MPII_Gpudt_buffer_waste(buffer) > cost;
 }
 
 /* Allocate the staging memory of an engine, if there is memory for it. */
@@ -88,9 +94,12 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     const struct MPII_Gpudt_export *export = NULL;
     const struct MPII_Gpudt_area *area;
     struct MPIR_Gpudt_stage *stage;
+    const int64_t cost = (int64_t) (buffer->size * WASTE_SHARE) +
+        (is_busy ? STAGE_COST_BUSY : STAGE_COST);
 
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
-        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, is_busy))
+        MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_push ||
+        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, cost))
         return NULL;
     if (engine->stage == NULL)
         memory_make(engine);
@@ -106,6 +115,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
         stage->export = *export;
         stage->mem = area->mem;
         stage->sz = area->sz;
+        stage->cost = cost;
     }
     return stage;
 }

@@ -1,0 +1,204 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Chooses how messages between GPUs of a node go, by what each way would move besides the message's
+ * own bytes, and by what mapping memory would save. Must not know how offers are exchanged. */
+
+#include "mpiimpl.h"
+#include "gpudt_buffer_impl.h"
+#include "gpudt_offer.h"
+#include "gpudt_shared.h"
+#include "gpudt_vars.h"
+#include "driver/gpudt_sharing.h"
+#include "plan/gpudt_cost.h"
+
+/* Microseconds that a message takes less than through host memory: a launch, and the difference of
+ * the time for its bytes. */
+#define SAVED_US 5.0
+#define SAVED_US_PER_BYTE (1 / 60e3)
+
+/* Bytes of messages below which host memory is better on a GPU that processes share: a kernel waits
+ * until the GPU switches to the process that has launched it, and copies between GPU and host do
+ * not. Measured on an H200: every direct copy takes 146 us and more; by way of the host contiguous
+ * messages reach that at 4 MiB, and others, which take kernels there too, at 256 KiB. */
+#define SHARED_MIN_CONTIG (4 << 20)
+#define SHARED_MIN (256 << 10)
+
+#define SHARED_RECENT 3e-3      /* seconds for which shorter ones then are copied directly, too */
+
+/* What the packets cost that pushing a message adds, in bytes moved besides its own. */
+#define PUSH_COST (256 << 10)
+
+static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
+
+bool MPII_Gpudt_may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export,
+                        int64_t n)
+{
+    double saved_us = SAVED_US + SAVED_US_PER_BYTE * n;
+
+    /* The GPU switches once instead of twice */
+    if (MPII_Gpudt_is_shared(engine->shared))
+        saved_us += MPII_GPUDT_SWITCH_NS * 1e-3;
+    return MPII_Gpudt_import_find(engine, export, saved_us) != NULL;
+}
+
+/* Short ones take part if longer ones do, since the GPU switches for these in any case. */
+bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed)
+{
+    MPL_time_t now;
+    double seconds;
+
+    if (!MPII_Gpudt_is_shared(engine->shared) ||
+        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
+        return true;
+    MPL_wtime(&now);
+    if (n >= (is_typed ? SHARED_MIN : SHARED_MIN_CONTIG)) {
+        shared_used = now;
+        return true;
+    }
+    MPL_wtime_diff(&shared_used, &now, &seconds);
+    return seconds < SHARED_RECENT;
+}
+
+/* ---- the ways ---- */
+
+/* A message whose way is to be chosen, in the receiver. */
+struct choice {
+    const MPIR_Gpudt_offer_t *offer;
+    const MPIR_Gpudt_buffer *buffer;
+    int64_t n;
+    bool is_shared;             /* both processes use the GPU: nothing is moved across */
+    bool has_type;              /* the sender's datatype is described, if it has one */
+};
+
+static bool pull_is_possible(const struct choice *c)
+{
+    return c->offer->export.id && c->has_type;
+}
+
+static bool pull_may_start(const struct choice *c)
+{
+    return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->export, c->n);
+}
+
+static int64_t pull_cost(const struct choice *c)
+{
+    return c->is_shared ? 0 : c->offer->waste;
+}
+
+static bool stage_is_possible(const struct choice *c)
+{
+    return c->offer->stage_sz > 0;
+}
+
+static bool stage_may_start(const struct choice *c)
+{
+    return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->stage, c->n);
+}
+
+static int64_t stage_cost(const struct choice *c)
+{
+    return c->offer->stage_cost;
+}
+
+static bool push_is_possible(const struct choice *c)
+{
+    return MPII_Gpudt_buffer_export(c->buffer) != NULL;
+}
+
+/* That depends on the sender, who will say so */
+static bool push_may_start(const struct choice *c ATTRIBUTE((unused)))
+{
+    return true;
+}
+
+static int64_t push_cost(const struct choice *c)
+{
+    return PUSH_COST + (c->is_shared ? 0 : MPII_Gpudt_buffer_waste(c->buffer));
+}
+
+/* What a way would move between the GPUs besides the message's own bytes, or other costs in that
+ * unit, and whether the memory that it needs is mapped or may be mapped now. */
+static const struct way {
+    enum MPIR_Gpudt_way_e way;
+    const char *name;
+    int forced_by;              /* value of MPIR_CVAR_GPUDT_DIRECT */
+    bool (*is_possible) (const struct choice *);
+    int64_t (*cost) (const struct choice *);
+    bool (*may_start) (const struct choice *);
+} ways[] = {
+    {MPIR_GPUDT_WAY__PULLED, "pulled", MPIR_CVAR_GPUDT_DIRECT_pull, pull_is_possible, pull_cost,
+     pull_may_start},
+    {MPIR_GPUDT_WAY__STAGED, "staged", MPIR_CVAR_GPUDT_DIRECT_staged, stage_is_possible, stage_cost,
+     stage_may_start},
+    {MPIR_GPUDT_WAY__PUSHED, "pushed", MPIR_CVAR_GPUDT_DIRECT_push, push_is_possible, push_cost,
+     push_may_start}
+};
+#define NWAYS ((int) (sizeof(ways) / sizeof(ways[0])))
+
+/* Whether a way may be chosen: if one is forced, only pulling is besides, where that is possible. */
+static bool is_allowed(const struct way *w)
+{
+    switch (MPIR_CVAR_GPUDT_DIRECT) {
+        case MPIR_CVAR_GPUDT_DIRECT_pull:
+        case MPIR_CVAR_GPUDT_DIRECT_push:
+        case MPIR_CVAR_GPUDT_DIRECT_staged:
+            return MPIR_CVAR_GPUDT_DIRECT == w->forced_by || w->way == MPIR_GPUDT_WAY__PULLED;
+        default:
+            return true;
+    }
+}
+
+/* The way that costs least, or the one that is forced.
+ *   which  (IN)  of these
+ * Returns NULL if none is possible. */
+static const struct way *way_find(const struct choice *c, int which)
+{
+    const struct way *best = NULL;
+    int64_t best_cost = 0;
+
+    for (int i = 0; i < NWAYS; i++) {
+        const struct way *w = &ways[i];
+        int64_t cost;
+        if (!(which & (int) w->way) || !is_allowed(w) || !w->is_possible(c))
+            continue;
+        cost = MPIR_CVAR_GPUDT_DIRECT == w->forced_by ? -1 : w->cost(c);
+        if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+            fprintf(stderr, "[%d] gpudt: message of %lld bytes could be %s at a cost of %lld\n",
+                    MPIR_Process.rank, (long long) c->n, w->name, (long long) cost);
+        if (best == NULL || cost < best_cost) {
+            best = w;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which)
+{
+    const bool is_shared = MPII_Gpudt_is_shared(buffer->side.engine->shared);
+    const struct choice c = {
+        .offer = offer,.buffer = buffer,.n = n,.is_shared = is_shared,
+        .has_type = offer->type_at != MPIR_GPUDT_TYPE__NONE
+    };
+    const struct way *w = NULL;
+
+    if (MPIR_Gpudt_is_direct(buffer) &&
+        MPII_Gpudt_is_good_for_shared(buffer->side.engine, n, offer->type_sz || buffer->side.type))
+        w = way_find(&c, which);
+    while (w && !w->may_start(&c)) {
+        /* What this process cannot map, or not yet, goes the other way round neither */
+        which &= ~((int) w->way | MPIR_GPUDT_WAY__PUSHED);
+        w = way_find(&c, which);
+    }
+    if (w == NULL)
+        MPII_GPUDT_COUNT(direct_refused, 1);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        fprintf(stderr, "[%d] gpudt: message of %lld bytes %s%s\n", MPIR_Process.rank,
+                (long long) n, w ? w->name : "through the host",
+                is_shared ? " on a shared GPU" : "");
+    return w ? w->way : MPIR_GPUDT_WAY__HOST;
+}
