@@ -53,6 +53,7 @@
 #define _POSIX_C_SOURCE 200112L  /* posix_memalign */
 
 #include "bench_pt2pt_run.h"
+#include "bench_pt2pt_bare.h"
 #include "bench_pt2pt_group.h"
 #include "bench_pt2pt_load.h"
 #include "bench_pt2pt_local.h"
@@ -229,7 +230,7 @@ static int method_run(struct bench *bench)
     right = right && measure_rate(bench) && measure_window(bench) && measure_isend(bench) &&
         measure_iprobe(bench) && measure_local(bench);
 #ifdef WITH_GPU
-    right = right && measure_beside(bench);
+    right = right && measure_bare(bench) && measure_beside(bench);
     if (opt->measure[MEASURE__OVERLAP])
         right = right && measure_overlap(bench);
 #endif
@@ -331,6 +332,9 @@ static int all_run(struct bench *bench)
         for (type = 0; type < shape_count() && opt->place[bench->place]; type++)
             for (s = 0; s < opt->n_sizes && opt->type[type] && status == EXIT__GOOD; s++)
                 status = case_run(bench, type, (size_t) opt->size[s]);
+#ifdef WITH_GPU
+    bare_end(bench);
+#endif
     return status;
 }
 

@@ -28,6 +28,7 @@ static cudaEvent_t event_of[N_STREAMS][GPU_EVENTS];
 static unsigned long long *counter;     /* in GPU memory */
 static int n_multiprocessors;
 static int current_gpu, peer_gpu;
+static cudaStream_t peer_stream;
 
 static dim3 blocks_for(uint64_t items)
 {
@@ -104,6 +105,10 @@ int gpu_peer_open(int number)
         return 0;
     peer_gpu = number;
     CUDA_MUST(cudaDeviceEnablePeerAccess(number, 0));
+    CUDA_MUST(cudaSetDevice(number));
+    CUDA_MUST(cudaDeviceEnablePeerAccess(current_gpu, 0));
+    CUDA_MUST(cudaStreamCreateWithFlags(&peer_stream, cudaStreamNonBlocking));
+    CUDA_MUST(cudaSetDevice(current_gpu));
     return 1;
 }
 
@@ -115,6 +120,11 @@ void *gpu_peer_alloc(size_t bytes)
     memory = gpu_alloc(bytes);
     CUDA_MUST(cudaSetDevice(current_gpu));
     return memory;
+}
+
+void gpu_peer_wait(void)
+{
+    CUDA_MUST(cudaStreamSynchronize(peer_stream));
 }
 
 void gpu_peer_close(void)
@@ -144,6 +154,16 @@ int gpu_layout_make(const struct layout *layout, struct layout *on_gpu)
     else
         on_gpu->map = (const uint32_t *) list;
     return 1;
+}
+
+int gpu_peer_layout_make(const struct layout *layout, struct layout *on_peer)
+{
+    int made;
+
+    CUDA_MUST(cudaSetDevice(peer_gpu));
+    made = gpu_layout_make(layout, on_peer);
+    CUDA_MUST(cudaSetDevice(current_gpu));
+    return made;
 }
 
 void gpu_layout_free(struct layout *on_gpu)
@@ -198,14 +218,47 @@ long long gpu_not_poison(const void *buffer, size_t bytes)
     return counter_read();
 }
 
-void gpu_move(int stream, const struct layout *on_gpu, void *data, void *packed, uint32_t first,
-              uint32_t n, int is_unpack)
+static void move_launch(cudaStream_t stream, const struct layout *on_gpu, void *data, void *packed,
+                        uint32_t first, uint32_t n, int is_unpack)
 {
     struct layout layout = *on_gpu;
     void *args[] = { &layout, &data, &packed, &first, &n, &is_unpack };
 
-    launch((const void *) bench_move, blocks_for((n + UNROLL - 1) / UNROLL), args,
-           stream_of[stream]);
+    launch((const void *) bench_move, blocks_for((n + UNROLL - 1) / UNROLL), args, stream);
+}
+
+void gpu_move(int stream, const struct layout *on_gpu, void *data, void *packed, uint32_t first,
+              uint32_t n, int is_unpack)
+{
+    move_launch(stream_of[stream], on_gpu, data, packed, first, n, is_unpack);
+}
+
+void gpu_across(const struct layout *on_gpu, void *to, void *from)
+{
+    struct layout layout = *on_gpu;
+    void *args[] = { &layout, &to, &from };
+
+    launch((const void *) bench_across, blocks_for((layout.n_words + UNROLL - 1) / UNROLL), args,
+           stream_of[STREAM__SEND]);
+}
+
+void gpu_across_packed(const struct layout *on_gpu, const struct layout *on_peer, void *to,
+                       void *from, void *packed, int pieces)
+{
+    const uint32_t n = (on_gpu->n_words + (uint32_t) pieces - 1) / (uint32_t) pieces;
+    int piece = 0;
+
+    for (uint32_t first = 0; first < on_gpu->n_words; first += n, piece++) {
+        const uint32_t words = on_gpu->n_words - first < n ? on_gpu->n_words - first : n;
+        unsigned char *at = (unsigned char *) packed + (size_t) first * (size_t) on_gpu->word;
+
+        gpu_move(STREAM__SEND, on_gpu, from, at, first, words, 0);
+        gpu_mark(STREAM__SEND, piece);
+        CUDA_MUST(cudaSetDevice(peer_gpu));
+        CUDA_MUST(cudaStreamWaitEvent(peer_stream, event_of[STREAM__SEND][piece], 0));
+        move_launch(peer_stream, on_peer, to, at, first, words, 1);
+        CUDA_MUST(cudaSetDevice(current_gpu));
+    }
 }
 
 void gpu_copy(int stream, void *to, const void *from, size_t bytes)

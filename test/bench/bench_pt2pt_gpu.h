@@ -41,10 +41,12 @@ void pinned_free(void *memory);
  * of that GPU. */
 int gpu_peer_open(int number);
 void *gpu_peer_alloc(size_t bytes);
+void gpu_peer_wait(void);
 void gpu_peer_close(void);
 
 /* Copy a layout, with its lists in GPU memory; returns 0 if there is none. */
 int gpu_layout_make(const struct layout *layout, struct layout *on_gpu);
+int gpu_peer_layout_make(const struct layout *layout, struct layout *on_peer);
 void gpu_layout_free(struct layout *on_gpu);
 
 /* Fill a buffer, bytes being a multiple of 8, with the pattern of a salt. */
@@ -62,6 +64,16 @@ long long gpu_not_poison(const void *buffer, size_t bytes);
  * packed may be pinned host memory. */
 void gpu_move(int stream, const struct layout *on_gpu, void *data, void *packed, uint32_t first,
               uint32_t n, int is_unpack);
+
+/* Start a kernel that copies a message between two buffers, one of them on the peer, which both have
+ * the layout. */
+void gpu_across(const struct layout *on_gpu, void *to, void *from);
+
+/* Copy a message from this GPU to the peer in equal pieces, up to GPU_EVENTS: a kernel of this GPU
+ * packs each to `packed` in its memory, and one of the peer reads it from there and unpacks it.
+ * Starts all; gpu_peer_wait waits for the end. */
+void gpu_across_packed(const struct layout *on_gpu, const struct layout *on_peer, void *to,
+                       void *from, void *packed, int pieces);
 
 /* Start a copy between any two memories. */
 void gpu_copy(int stream, void *to, const void *from, size_t bytes);

@@ -122,6 +122,54 @@ extern "C" __global__ void bench_move(const __grid_constant__ struct layout layo
     }
 }
 
+template<class T>
+__device__ static inline void words_across(const struct layout &layout,
+                                           GPU_POINTER(unsigned char) to,
+                                           GPU_POINTER(unsigned char) from)
+{
+    const uint32_t step = gridDim.x * THREADS * UNROLL;
+
+    for (uint32_t i0 = blockIdx.x * THREADS * UNROLL + threadIdx.x; i0 < layout.n_words; i0 += step) {
+        T value[UNROLL];
+        int64_t place[UNROLL];
+
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            uint32_t i = i0 + u * THREADS;
+
+            if (i >= layout.n_words)
+                continue;
+            place[u] = layout_place(&layout, i);
+            value[u] = *word_at<T>(from, place[u]);
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++) {
+            if (i0 + u * THREADS < layout.n_words)
+                *word_at<T>(to, place[u]) = value[u];
+        }
+    }
+}
+
+extern "C" __global__ void bench_across(const __grid_constant__ struct layout layout,
+                                        GPU_POINTER(unsigned char) to,
+                                        GPU_POINTER(unsigned char) from)
+{
+    switch (layout.word) {
+        case 16:
+            words_across<uint4>(layout, to, from);
+            break;
+        case 8:
+            words_across<uint64_t>(layout, to, from);
+            break;
+        case 4:
+            words_across<uint32_t>(layout, to, from);
+            break;
+        default:
+            words_across<unsigned char>(layout, to, from);
+            break;
+    }
+}
+
 /* The result is stored if it has a value that never occurs; otherwise the loop would be optimized
  * out. */
 extern "C" __global__ void bench_compute(long rounds, GPU_POINTER(unsigned long long) never)

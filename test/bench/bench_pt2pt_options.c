@@ -17,15 +17,15 @@
 
 static const char *const measure_name[N_MEASURES] =
     { "pingpong", "bidir", "rate", "overlap", "limit", "window", "isend", "iprobe", "beside",
-    "local", "halo26", "peers", "first"
+    "local", "bare", "halo26", "peers", "first"
 };
 const char *const place_name[N_PLACES] = { "host-host", "host-gpu", "gpu-host", "gpu-gpu" };
 
 static const char usage_text[] =
     "usage: mpiexec -n N bench_pt2pt [options]; a LIST has commas between its entries\n"
     "  --measures LIST     with two ranks, of pingpong, bidir, rate, overlap, limit (default:\n"
-    "                      these), window, isend, iprobe, beside, local; with two or more, of\n"
-    "                      halo26, peers, first (default with more: these)\n"
+    "                      these), window, isend, iprobe, beside, local, bare; with two or more,\n"
+    "                      of halo26, peers, first (default with more: these)\n"
     "  --places LIST       memory of rank 0 and of rank 1: host-host, host-gpu, gpu-host, gpu-gpu\n"
     "                      (default: all but gpu-host; without a GPU: host-host)\n"
     "  --methods LIST      of datatype, kernel, kernel-gpu, copy2d, contiguous (default: all)\n"

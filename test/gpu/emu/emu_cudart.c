@@ -373,6 +373,12 @@ EXPORT cudaError_t CUDARTAPI cudaStreamQuery(cudaStream_t stream)
     RETURN(cuStreamQuery(stream));
 }
 
+EXPORT cudaError_t CUDARTAPI cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                                 unsigned int flags)
+{
+    RETURN(cuStreamWaitEvent(stream, event, flags));
+}
+
 EXPORT cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream,
                                                     enum cudaStreamCaptureMode mode)
 {
