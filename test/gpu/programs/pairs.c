@@ -462,7 +462,8 @@ int main(int argc, char **argv)
     CHECK(is_forbidden || nforms == 25);
     CHECK(is_forbidden || (seen_kernels[MPII_GPUDT_KERNEL__PAIR32] &&
                            seen_kernels[MPII_GPUDT_KERNEL__PAIR64] &&
-                           seen_kernels[MPII_GPUDT_KERNEL__PAIRBOX]));
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIRBOX] &&
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIRLIST]));
 
     for (int i = 0; i < NTYPES; i++) {
         oracle_free(layouts[i].map);

@@ -33,6 +33,7 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_move.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pair.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pairbox.cuh   \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pairlist.cuh  \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_reduce.cuh    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_tile.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_transpose.cuh      \

@@ -138,7 +138,7 @@ struct MPII_Gpudt_args_list {
     uint64_t prefix;            /* address of int64_t prefix[nruns + 1] */
     uint64_t displ;             /* address of int64_t displ[nruns], as in gpudt_image.h */
     struct MPII_Gpudt_divisor by_nruns, by_list, by_piece;      /* by nruns, list_size, piece */
-    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; bitmap kernels only */
+    uint64_t groups;            /* address of the list's MPII_Gpudt_group[]; 0: it has no bitmap */
     int64_t shift;              /* piece == 1 << shift; -1: not a power of two */
     struct MPII_Gpudt_levels levels;    /* above the list */
 };
@@ -229,6 +229,22 @@ struct MPII_Gpudt_args_pairbox {
     int32_t nunits;             /* at most 2^30 */
     int32_t unit_log;           /* units of 1 << unit_log bytes */
     struct MPII_Gpudt_pairbox_side side[2];      /* source, destination */
+};
+
+/* The same if one side is a list, or both: of nothing but repetitions at a stride. */
+struct MPII_Gpudt_pairlist_side {
+    int32_t is_list, pad;
+    union {
+        struct MPII_Gpudt_pairbox_side box;
+        struct MPII_Gpudt_args_list list;       /* of the span only `user` and `first` are read */
+    } form;
+};
+
+struct MPII_Gpudt_args_pairlist {
+    struct MPII_Gpudt_end end;
+    int32_t nunits;             /* at most 2^30 */
+    int32_t unit_log;           /* units of 1 << unit_log bytes */
+    struct MPII_Gpudt_pairlist_side side[2];    /* source, destination */
 };
 
 /* One move of a batch, in pinned host memory. */

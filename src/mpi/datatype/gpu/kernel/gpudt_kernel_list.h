@@ -43,7 +43,8 @@
 #define MPII_GPUDT_KERNEL_PAIRS(K_)                             \
     K_(pair32, gpudt_pair<uint32_t>, pair, PAIR32)              \
     K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \
-    K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)
+    K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)                  \
+    K_(pairlist, gpudt_lists, pairlist, PAIRLIST)
 
 /* K_(name): the kernels gpudt_reduce_<name> and gpudt_combine_<name>, for two operands and for
  * several, of elements of the type gpudt_<name>: unsigned and signed integers, real and complex numbers of that many bits, and values with their locations. */

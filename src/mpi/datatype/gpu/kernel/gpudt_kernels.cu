@@ -14,6 +14,7 @@
 #include "gpudt_combine.cuh"
 #include "gpudt_pair.cuh"
 #include "gpudt_pairbox.cuh"
+#include "gpudt_pairlist.cuh"
 #include "gpudt_reduce.cuh"
 #include "gpudt_transpose.cuh"
 #include "gpudt_walk_list.cuh"

@@ -26,6 +26,29 @@ GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uin
     gpudt_levels<uint32_t, U> (side.levels, index, addr);
 }
 
+/* The address of one unit. One code for all levels: a message of up to a unit for each thread passes
+ * through it once, and the time to fetch code that is unrolled would be longer than its own. */
+GPUDT_FN uint64_t gpudt_boxes_locate_one(const struct MPII_Gpudt_pairbox_side &side, uint32_t at)
+{
+    uint32_t index = (uint32_t) side.first + at;
+    uint64_t addr = side.user;
+
+    GPUDT_NO_UNROLL
+    for (int k = 0; k < side.levels.nlevels; k++) {
+        const struct MPII_Gpudt_level &level = side.levels.level[k];
+        const uint32_t above = gpudt_div_many(index, level.div);
+        addr = gpudt_advance(addr, index, level.step);
+        if (level.displ != 0)
+            addr += (uint64_t)
+                gpudt_entry(level.displ, (int64_t) (index - above * (uint32_t) level.count));
+        index = above;
+    }
+    addr = gpudt_advance(addr, index, side.levels.top.step);
+    if (side.levels.top.displ != 0)
+        addr += (uint64_t) gpudt_entry(side.levels.top.displ, (int64_t) index);
+    return addr;
+}
+
 /* Copy units first, first + step, and so on, U in all. */
 template <class T, int U>
 GPUDT_FN void gpudt_boxes_copy(const struct MPII_Gpudt_args_pairbox &args, uint32_t first,
@@ -56,8 +79,11 @@ GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args, uint32
     for (; i + (U - 1) * step < n; i += U * step)
         gpudt_boxes_copy<T, U> (args, i, step);
     GPUDT_NO_UNROLL
-    for (; i < n; i += step)
-        gpudt_boxes_copy<T, 1> (args, i, step);
+    for (; i < n; i += step) {
+        const uint64_t from = gpudt_boxes_locate_one(args.side[0], i);
+        const T unit = gpudt_data_load<T>(from);
+        gpudt_data_store<T>(gpudt_boxes_locate_one(args.side[1], i), unit);
+    }
 }
 
 /* What block number `block` of the kernel does. */

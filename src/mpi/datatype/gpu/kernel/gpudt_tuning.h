@@ -60,6 +60,9 @@
 /* Units that a thread of the pair kernel for boxes has in flight. */
 #define MPII_GPUDT_PAIRBOX_UNROLL 4
 
+/* The same of the one for lists. */
+#define MPII_GPUDT_PAIRLIST_UNROLL 2
+
 /* Blocks of the kernels for reductions for which a multiprocessor must have registers. Each thread
  * has 32 bytes in flight, so that many threads are needed. */
 #define MPII_GPUDT_REDUCE_BLOCKS 6

@@ -28,9 +28,9 @@
 #define MPII_GPUDT_PAIR_TILES_PER_SM 4
 #define MPII_GPUDT_PAIR_UNITS        16
 
-/* Blocks of the pair kernel for boxes for each multiprocessor; and the units of a message up to
- * which it moves all of them with narrower units than one of the sides has, or than all but the
- * ends of the range have. */
+/* Blocks of the pair kernels for boxes and lists for each multiprocessor; and the units of a message up
+ * to which boxes are moved with narrower units than one of the sides has, or than all but the ends of
+ * the range have. */
 #define MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM 8
 #define MPII_GPUDT_PAIRBOX_NARROW_UNITS  (1 << 20)
 

@@ -46,7 +46,7 @@ static void list_set(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *p
     args->prefix = s->in->image.lists + (uint64_t) s->leaf->lookaside;
     args->displ = args->prefix + 8 * ((uint64_t) args->nruns + 1);
     args->groups = 0;
-    args->shift = 0;
+    args->shift = (args->piece & (args->piece - 1)) == 0 ? log2_of(args->piece) : -1;
     plan->args_sz = sizeof(*args);
 }
 
@@ -87,7 +87,6 @@ static void bitmap_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan
 
     list_set(s, plan);
     args->groups = s->in->image.index;
-    args->shift = (args->piece & (args->piece - 1)) == 0 ? log2_of(args->piece) : -1;
     plan->kernel = MPII_Gpudt_kernel_id(MPII_GPUDT_KERNEL__bitmap_1_PACK, s);
     tile = MPII_Gpudt_tile_words(s, args->span.nwords,
                                  MPII_GPUDT_UNROLL_BITMAP(s->unit, s->in->unpack),

@@ -127,32 +127,82 @@ static int common_unit(const struct MPII_Gpudt_plan *from, const struct MPII_Gpu
     return (int) unit;
 }
 
-/* Plan the kernel for boxes, if both plans are boxes and it suits them. It may change the plans. */
-static int boxes_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
+/* Whether a side is a list that the kernel for lists takes. */
+static int is_plain_list(const struct MPII_Gpudt_plan *plan)
+{
+    const struct MPII_Gpudt_args_list *list = &plan->args.list;
+
+    return (plan->strategy == MPII_GPUDT_STRATEGY__BITMAP ||
+            plan->strategy == MPII_GPUDT_STRATEGY__LIST) && list->levels.nlevels == 0 &&
+        list->levels.top.displ == 0;
+}
+
+static void box_side_set(const struct MPII_Gpudt_plan *from, int unit,
+                         struct MPII_Gpudt_pairbox_side *side)
+{
+    side->user = from->args.span.user;
+    side->first = from->args.span.first / unit;
+    side->levels = from->args.box.levels;
+}
+
+static void boxes_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t nunits,
+                      struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_args_pairbox *args = &plan->args.box;
+
+    plan->kernel = MPII_GPUDT_KERNEL__PAIRBOX;
+    args->nunits = nunits;
+    args->unit_log = log2_of(unit);
+    for (int i = 0; i < 2; i++)
+        box_side_set(side[i], unit, &args->side[i]);
+}
+
+static void lists_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t nunits,
+                      struct MPII_Gpudt_plan_pair *plan)
+{
+    struct MPII_Gpudt_args_pairlist *args = &plan->args.list;
+
+    plan->kernel = MPII_GPUDT_KERNEL__PAIRLIST;
+    args->nunits = nunits;
+    args->unit_log = log2_of(unit);
+    for (int i = 0; i < 2; i++) {
+        args->side[i].is_list = is_plain_list(side[i]);
+        args->side[i].pad = 0;
+        if (args->side[i].is_list)
+            args->side[i].form.list = side[i]->args.list;
+        else
+            box_side_set(side[i], unit, &args->side[i].form.box);
+    }
+}
+
+/* Plan a kernel that copies unit by unit, between boxes and lists, if one suits. It may change the
+ * plans of the sides. */
+static int units_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
                       struct MPII_Gpudt_plan *from, struct MPII_Gpudt_plan *to,
                       struct MPII_Gpudt_plan_pair *plan)
 {
     const int unit = common_unit(from, to);
     const int64_t nunits = (src->last - src->first) / unit;
+    const struct MPII_Gpudt_plan_in *in[2] = { src, dst };
     struct MPII_Gpudt_plan *side[2] = { from, to };
+    const int nlists = is_plain_list(from) + is_plain_list(to);
 
-    if (!is_box32(from->kernel) || !is_box32(to->kernel) || nunits > MPII_GPUDT_MAX_BLOCKS ||
-        (nunits > MPII_GPUDT_PAIRBOX_NARROW_UNITS && (unit < from->unit || unit < to->unit)))
+    if (nunits > MPII_GPUDT_MAX_BLOCKS ||
+        (nlists == 0 && nunits > MPII_GPUDT_PAIRBOX_NARROW_UNITS &&
+         (unit < from->unit || unit < to->unit)))
         return 0;
-    if (unit < from->unit)
-        side_plan(src, 0, 0, unit, from);
-    if (unit < to->unit)
-        side_plan(dst, 1, 0, unit, to);
-    if (!is_box32(from->kernel) || !is_box32(to->kernel))
-        return 0;               /* narrower units are more */
-    plan->kernel = MPII_GPUDT_KERNEL__PAIRBOX;
-    plan->args.box.nunits = (int32_t) nunits;
-    plan->args.box.unit_log = log2_of(unit);
     for (int i = 0; i < 2; i++) {
-        plan->args.box.side[i].user = side[i]->args.span.user;
-        plan->args.box.side[i].first = side[i]->args.span.first / unit;
-        plan->args.box.side[i].levels = side[i]->args.box.levels;
+        if (is_plain_list(side[i]))
+            continue;           /* its positions are bytes */
+        if (is_box32(side[i]->kernel) && unit < side[i]->unit)
+            side_plan(in[i], i, 0, unit, side[i]);
+        if (!is_box32(side[i]->kernel))
+            return 0;           /* narrower units are more */
     }
+    if (nlists)
+        lists_set(side, unit, (int32_t) nunits, plan);
+    else
+        boxes_set(side, unit, (int32_t) nunits, plan);
     grid_set(src, dst, min_i64(ceil_div(nunits, MPII_GPUDT_THREADS),
                                (int64_t) MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM * dst->nsms), plan);
     return 1;
@@ -212,7 +262,7 @@ void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
     side_plan(dst, 1, begin, ALIGN, &to);
 
     plan->cost = from.cost + to.cost - MPII_GPUDT_LAUNCH_NS + src->switch_ns;
-    if (!boxes_plan(src, dst, &from, &to, plan))
+    if (!units_plan(src, dst, &from, &to, plan))
         tiles_plan(src, dst, begin, &from, &to, plan);
     copy_plan(src, dst, plan);
     plan->strategy[0] = from.strategy;

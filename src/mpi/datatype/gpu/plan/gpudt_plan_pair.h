@@ -32,6 +32,7 @@ struct MPII_Gpudt_plan_pair {
         struct MPII_Gpudt_end end;      /* first member of all */
         struct MPII_Gpudt_args_pair pair;
         struct MPII_Gpudt_args_pairbox box;
+        struct MPII_Gpudt_args_pairlist list;
     } args;
 };
 

@@ -23,7 +23,8 @@ int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpud
                             const struct MPII_Gpudt_side *dst, bool * is_possible)
 {
     static const int kernels[] = {
-        MPII_GPUDT_KERNEL__PAIR32, MPII_GPUDT_KERNEL__PAIR64, MPII_GPUDT_KERNEL__PAIRBOX
+        MPII_GPUDT_KERNEL__PAIR32, MPII_GPUDT_KERNEL__PAIR64, MPII_GPUDT_KERNEL__PAIRBOX,
+        MPII_GPUDT_KERNEL__PAIRLIST
     };
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_side *side[2] = { src, dst };
