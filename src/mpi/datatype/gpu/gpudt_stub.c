@@ -339,6 +339,13 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
     return MPI_SUCCESS;
 }
 
+int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,
+                             const struct MPIR_Gpudt_guard *guard, bool * is_taken)
+{
+    *is_taken = false;
+    return MPI_SUCCESS;
+}
+
 int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Datatype datatype,
                       MPI_Op op, bool * handled)
 {

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Windows in GPU memory that other processes of the node map, to copy to and from them without the
- * process that owns the window. Built with and without CUDA, so it must not know cuda.h. Callers
- * hold the lock of the progress engine. */
+/* Windows in GPU memory that other processes of the node map, to copy to and from them and to update
+ * them without the process that owns the window. Built with and without CUDA, so it must not know
+ * cuda.h. Callers hold the lock of the progress engine. */
 
 #ifndef GPUDT_WINDOW_H_INCLUDED
 #define GPUDT_WINDOW_H_INCLUDED
@@ -46,5 +46,41 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
                            MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
                            MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op,
                            bool * is_taken);
+
+/* ---- updates: MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap ---- */
+
+/* What all who update a window hold while they do so. An update enters it for each kernel, which is
+ * short. It waits for the kernel after the call of pause, which lets other threads call MPI; they may
+ * wait for the guard themselves, so it is left before the call of resume. */
+struct MPIR_Gpudt_guard {
+    int (*enter) (void *state);
+    void (*leave) (void *state);
+    void (*pause) (void);
+    void (*resume) (void);
+    void *state;
+};
+
+struct MPIR_Gpudt_update {
+    const char *name;           /* of MPI's function, for the trace */
+    MPI_Aint disp, count;       /* place in the window, in bytes, and what is there */
+    MPI_Datatype datatype;
+    MPI_Op op;                  /* MPI_OP_NULL: compare and swap */
+    const void *origin;         /* not if op is MPI_NO_OP */
+    MPI_Aint origin_count;
+    MPI_Datatype origin_type;
+    const void *compare;        /* of compare and swap */
+    bool has_result;
+    void *result;
+    MPI_Aint result_count;
+    MPI_Datatype result_type;
+};
+
+/* Update a window of another process, by a GPU of this one. Complete when the call returns. Origin,
+ * result and what is compared may be GPU memory or not.
+ *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be mapped,
+ *                    what is there is not contiguous, no kernel does the operation, this process has
+ *                    no GPU in use, or the arguments do not fit */
+int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,
+                             const struct MPIR_Gpudt_guard *guard, bool * is_taken);
 
 #endif /* GPUDT_WINDOW_H_INCLUDED */

@@ -92,6 +92,18 @@ int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx
     goto fn_exit;
 }
 
+MPII_Gpudt_engine_t *MPII_Gpudt_engine_any(void)
+{
+    MPII_Gpudt_engine_t *engine;
+
+    MPL_initlock_lock(&engine_lock);
+    engine = engines;
+    while (engine && !MPII_Gpudt_engine_is_alive(engine))
+        engine = engine->next;
+    MPL_initlock_unlock(&engine_lock);
+    return engine;
+}
+
 void MPII_Gpudt_engines_check(void)
 {
     MPL_initlock_lock(&engine_lock);

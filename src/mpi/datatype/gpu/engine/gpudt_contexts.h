@@ -16,6 +16,9 @@ extern MPL_atomic_int_t MPII_Gpudt_epoch;
 /* Look for engines whose contexts were destroyed. */
 void MPII_Gpudt_engines_check(void);
 
+/* Some engine whose context exists, for work that any GPU can do; NULL: there is none. */
+MPII_Gpudt_engine_t *MPII_Gpudt_engine_any(void);
+
 /* Whether the default stream of a context is idle, so that memory can be unmapped without waiting
  * for kernels of the program, except those of streams that do not wait for the default stream. */
 bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine);

@@ -36,7 +36,8 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pairlist.cuh  \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_reduce.cuh    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_tile.cuh      \
-    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_transpose.cuh      \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_transpose.cuh \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_update.cuh    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_any.cuh  \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_list.cuh \

@@ -283,7 +283,11 @@ enum MPII_Gpudt_reduce_e {
     MPII_GPUDT_REDUCE__BOR,
     MPII_GPUDT_REDUCE__BXOR,
     MPII_GPUDT_REDUCE__MAXLOC,
-    MPII_GPUDT_REDUCE__MINLOC
+    MPII_GPUDT_REDUCE__MINLOC,
+    /* of the kernels for updates only, which have them for all types */
+    MPII_GPUDT_REDUCE__REPLACE,
+    MPII_GPUDT_REDUCE__NO_OP,
+    MPII_GPUDT_REDUCE__CAS      /* elements of at most 8 bytes */
 };
 
 /* A reduction of n elements into the second operand. The elements
@@ -320,6 +324,28 @@ struct MPII_Gpudt_args_combine {
     int32_t pad;
     uint64_t in[MPII_GPUDT_COMBINE_MAX];        /* addresses */
     uint64_t out[MPII_GPUDT_COMBINE_MAX];
+};
+
+/* An update of n elements of a window, and what they were before it:
+ *
+ *     old[i] = target[i],  target[i] = target[i] op in[i]
+ *
+ * The elements from head on are moved as above. */
+#define MPII_GPUDT_UPDATE_VALUE 16      /* bytes of an operand in the parameters */
+
+struct MPII_Gpudt_args_update {
+    struct MPII_Gpudt_end end;
+    uint64_t target;            /* address in the window */
+    uint64_t in;                /* address of the operand; 0: `value` */
+    uint64_t old;               /* address of the result; 0: not wanted */
+    int64_t n;
+    int64_t head;
+    int64_t nquads;
+    int32_t op;                 /* enum MPII_Gpudt_reduce_e */
+    int32_t pad;
+    uint64_t compare;           /* of MPII_GPUDT_REDUCE__CAS: the element is replaced if it has
+                                 * these bytes */
+    uint64_t value[MPII_GPUDT_UPDATE_VALUE / sizeof(uint64_t)]; /* all elements of the operand */
 };
 
 #endif /* GPUDT_ARGS_H_INCLUDED */

@@ -47,7 +47,8 @@
     K_(pairlist, gpudt_lists, pairlist, PAIRLIST)
 
 /* K_(name): the kernels gpudt_reduce_<name> and gpudt_combine_<name>, for two operands and for
- * several, of elements of the type gpudt_<name>: unsigned and signed integers, real and complex numbers of that many bits, and values with their locations. */
+ * several, and gpudt_update_<name>, for windows, of elements of the type gpudt_<name>: unsigned and
+ * signed integers, real and complex numbers of that many bits, and values with their locations. */
 #define MPII_GPUDT_KERNEL_REDUCES(K_)                   \
     K_(u8) K_(u16) K_(u32) K_(u64)                      \
     K_(i8) K_(i16) K_(i32) K_(i64)                      \
@@ -66,6 +67,7 @@
 #define MPII_GPUDT_KERNEL_PAIR_ID(name_, body_, args_, id_)     MPII_GPUDT_KERNEL__ ## id_,
 #define MPII_GPUDT_KERNEL_REDUCE_ID(name_)      MPII_GPUDT_KERNEL__REDUCE_ ## name_,
 #define MPII_GPUDT_KERNEL_COMBINE_ID(name_)     MPII_GPUDT_KERNEL__COMBINE_ ## name_,
+#define MPII_GPUDT_KERNEL_UPDATE_ID(name_)      MPII_GPUDT_KERNEL__UPDATE_ ## name_,
 
 /* Kernel ids: an unpack kernel follows its pack kernel. */
 enum MPII_Gpudt_kernel_e {
@@ -73,6 +75,7 @@ enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_PAIRS(MPII_GPUDT_KERNEL_PAIR_ID)
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_REDUCE_ID)
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_COMBINE_ID)
+    MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_UPDATE_ID)
     MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };
@@ -81,9 +84,14 @@ enum MPII_Gpudt_kernel_e {
 #undef MPII_GPUDT_KERNEL_PAIR_ID
 #undef MPII_GPUDT_KERNEL_REDUCE_ID
 #undef MPII_GPUDT_KERNEL_COMBINE_ID
+#undef MPII_GPUDT_KERNEL_UPDATE_ID
 
 /* The kernel for several operands that belongs to one for two. */
 #define MPII_GPUDT_KERNEL_COMBINE_OF(reduce_)   \
     ((reduce_) + MPII_GPUDT_KERNEL__COMBINE_u8 - MPII_GPUDT_KERNEL__REDUCE_u8)
+
+/* The kernel for windows that belongs to one for two operands. */
+#define MPII_GPUDT_KERNEL_UPDATE_OF(reduce_)    \
+    ((reduce_) + MPII_GPUDT_KERNEL__UPDATE_u8 - MPII_GPUDT_KERNEL__REDUCE_u8)
 
 #endif /* GPUDT_KERNEL_LIST_H_INCLUDED */

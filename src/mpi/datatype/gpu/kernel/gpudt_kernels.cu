@@ -17,6 +17,7 @@
 #include "gpudt_pairlist.cuh"
 #include "gpudt_reduce.cuh"
 #include "gpudt_transpose.cuh"
+#include "gpudt_update.cuh"
 #include "gpudt_walk_list.cuh"
 #include "gpudt_walk_bitmap.cuh"
 
@@ -72,6 +73,16 @@ MPII_GPUDT_KERNEL_REDUCES(GPUDT_REDUCE)
     }
 
 MPII_GPUDT_KERNEL_REDUCES(GPUDT_COMBINE)
+
+#define GPUDT_UPDATE(name_)                                                                     \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_REDUCE_BLOCKS)  \
+    gpudt_update_ ## name_(const __grid_constant__ struct MPII_Gpudt_args_update args)          \
+    {                                                                                           \
+        gpudt_update<gpudt_ ## name_> (args);                                                   \
+        gpudt_finish(args.end);                                                                 \
+    }
+
+MPII_GPUDT_KERNEL_REDUCES(GPUDT_UPDATE)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

@@ -58,6 +58,7 @@ const char *MPII_Gpudt_plan_strategy_name(enum MPII_Gpudt_strategy_e strategy)
 #define PAIR_NAME(name_, body_, args_, id_)     "gpudt_" #name_,
 #define REDUCE_NAME(name_)      "gpudt_reduce_" #name_,
 #define COMBINE_NAME(name_)     "gpudt_combine_" #name_,
+#define UPDATE_NAME(name_)      "gpudt_update_" #name_,
 
 const char *MPII_Gpudt_plan_kernel_name(int kernel)
 {
@@ -66,6 +67,7 @@ const char *MPII_Gpudt_plan_kernel_name(int kernel)
         MPII_GPUDT_KERNEL_PAIRS(PAIR_NAME)
         MPII_GPUDT_KERNEL_REDUCES(REDUCE_NAME)
         MPII_GPUDT_KERNEL_REDUCES(COMBINE_NAME)
+        MPII_GPUDT_KERNEL_REDUCES(UPDATE_NAME)
         "gpudt_batch"
     };
     return names[kernel];

@@ -80,3 +80,26 @@ void MPII_Gpudt_plan_combine_make(const struct MPII_Gpudt_plan_combine_in *in,
     plan->grid = blocks_count(in->n, args->nquads, in->nsms, in->max_blocks);
     args->end.nblocks = (int32_t) plan->grid;
 }
+
+void MPII_Gpudt_plan_update_make(const struct MPII_Gpudt_plan_update_in *in,
+                                 struct MPII_Gpudt_plan_update *plan)
+{
+    struct MPII_Gpudt_args_update *args = &plan->args;
+    uint64_t misfit = 0;
+
+    memset(plan, 0, sizeof(*plan));
+    plan->kernel = in->kernel;
+    args->target = in->target;
+    args->in = in->in;
+    args->old = in->old;
+    args->n = in->n;
+    args->op = in->op;
+    if (in->in)
+        misfit |= (in->in ^ in->target) % QUAD;
+    if (in->old)
+        misfit |= (in->old ^ in->target) % QUAD;
+    if (in->is_dense && (in->in || in->op == MPII_GPUDT_REDUCE__NO_OP))
+        quads_find(in->target, misfit, in->n, in->size, &args->head, &args->nquads);
+    plan->grid = blocks_count(in->n, args->nquads, in->nsms, in->max_blocks);
+    args->end.nblocks = (int32_t) plan->grid;
+}

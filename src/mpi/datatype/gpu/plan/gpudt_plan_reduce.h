@@ -48,7 +48,28 @@ struct MPII_Gpudt_plan_combine {
     struct MPII_Gpudt_args_combine args;
 };
 
+/* The elements of an update of a window. */
+struct MPII_Gpudt_plan_update_in {
+    int kernel;                 /* enum MPII_Gpudt_kernel_e, a kernel for updates */
+    int op, size;               /* as above */
+    bool is_dense;
+    uint64_t target, in, old;   /* as in struct MPII_Gpudt_args_update; in is 0 for an operand that
+                                 * is in the parameters */
+    int64_t n;
+    int nsms, max_blocks;
+};
+
+struct MPII_Gpudt_plan_update {
+    int kernel;
+    unsigned grid;
+    struct MPII_Gpudt_args_update args; /* without compare and value */
+};
+
 /* Cannot fail. The end of args is empty. */
+void MPII_Gpudt_plan_update_make(const struct MPII_Gpudt_plan_update_in *in,
+                                 struct MPII_Gpudt_plan_update *plan);
+
+/* The same for several operands. */
 void MPII_Gpudt_plan_combine_make(const struct MPII_Gpudt_plan_combine_in *in,
                                   struct MPII_Gpudt_plan_combine *plan);
 

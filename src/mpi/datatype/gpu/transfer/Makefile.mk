@@ -24,7 +24,8 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_slot.h    \
     src/mpi/datatype/gpu/transfer/gpudt_start.h   \
     src/mpi/datatype/gpu/transfer/gpudt_step.h    \
-    src/mpi/datatype/gpu/transfer/gpudt_stream.h
+    src/mpi/datatype/gpu/transfer/gpudt_stream.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_window_impl.h
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                \
@@ -55,6 +56,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
     src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_update.c   \
     src/mpi/datatype/gpu/transfer/gpudt_way.c      \
     src/mpi/datatype/gpu/transfer/gpudt_window.c
 endif BUILD_GPUDT_CUDA

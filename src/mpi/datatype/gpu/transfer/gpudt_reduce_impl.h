@@ -33,6 +33,11 @@ struct MPII_Gpudt_reduction {
  *   op, datatype  (IN)   op is defined for the datatype, or not predefined */
 bool MPII_Gpudt_reduction_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpudt_reduction *r);
 
+/* The same for the kernel that updates a window.
+ *   op  (IN)  also MPI_REPLACE or MPI_NO_OP; MPI_OP_NULL: compare and swap. false also if it is not
+ *             defined for the datatype */
+bool MPII_Gpudt_update_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpudt_reduction *r);
+
 /* Reduce by a kernel. Complete when the call returns.
  *   o        (IN)   count is greater than 0; at least one operand is on a GPU
  *   is_done  (OUT)  false: not done, and nothing is changed: the result is in memory that GPUs

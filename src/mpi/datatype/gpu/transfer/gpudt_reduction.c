@@ -181,20 +181,15 @@ static bool is_for_reals(int op)
         op == MPII_GPUDT_REDUCE__MAX || op == MPII_GPUDT_REDUCE__MIN;
 }
 
-bool MPII_Gpudt_reduction_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpudt_reduction *r)
+static bool is_real(int kernel)
 {
-    struct element e;
+    return kernel == MPII_GPUDT_KERNEL__REDUCE_f16 || kernel == MPII_GPUDT_KERNEL__REDUCE_f32 ||
+        kernel == MPII_GPUDT_KERNEL__REDUCE_f64;
+}
 
-    r->op = HANDLE_IS_BUILTIN(op) ? op_of(op) : NONE;
-    if (r->op == NONE)
-        return false;
-    e = element_of(datatype, r->op, &r->parts);
-    if (e.kernel == NONE)
-        return false;
-    if ((e.kernel == MPII_GPUDT_KERNEL__REDUCE_f16 || e.kernel == MPII_GPUDT_KERNEL__REDUCE_f32 ||
-         e.kernel == MPII_GPUDT_KERNEL__REDUCE_f64) && !is_for_reals(r->op))
-        return false;
-
+/* Fill in what follows from the elements. */
+static void reduction_set(struct element e, struct MPII_Gpudt_reduction *r)
+{
     r->kernel = e.kernel;
     r->size = e.size;
     r->align = e.align;
@@ -205,5 +200,38 @@ bool MPII_Gpudt_reduction_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpu
     if (e.kernel == MPII_GPUDT_KERNEL__REDUCE_i64_i32 ||
         e.kernel == MPII_GPUDT_KERNEL__REDUCE_f64_i32)
         r->last = 12;
+}
+
+bool MPII_Gpudt_reduction_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpudt_reduction *r)
+{
+    struct element e;
+
+    r->op = HANDLE_IS_BUILTIN(op) ? op_of(op) : NONE;
+    if (r->op == NONE)
+        return false;
+    e = element_of(datatype, r->op, &r->parts);
+    if (e.kernel == NONE || (is_real(e.kernel) && !is_for_reals(r->op)))
+        return false;
+    reduction_set(e, r);
+    return true;
+}
+
+bool MPII_Gpudt_update_find(MPI_Op op, MPI_Datatype datatype, struct MPII_Gpudt_reduction *r)
+{
+    struct element e;
+
+    if (op != MPI_REPLACE && op != MPI_NO_OP && op != MPI_OP_NULL) {
+        if (!HANDLE_IS_BUILTIN(op) || (*MPIR_OP_HDL_TO_DTYPE_FN(op)) (datatype) != MPI_SUCCESS ||
+            !MPII_Gpudt_reduction_find(op, datatype, r))
+            return false;
+    } else {
+        r->op = op == MPI_REPLACE ? MPII_GPUDT_REDUCE__REPLACE :
+            op == MPI_NO_OP ? MPII_GPUDT_REDUCE__NO_OP : MPII_GPUDT_REDUCE__CAS;
+        e = element_of(datatype, r->op, &r->parts);
+        if (e.kernel == NONE || (op == MPI_OP_NULL && (r->parts != 1 || e.size > 8)))
+            return false;
+        reduction_set(e, r);
+    }
+    r->kernel = MPII_GPUDT_KERNEL_UPDATE_OF(r->kernel);
     return true;
 }

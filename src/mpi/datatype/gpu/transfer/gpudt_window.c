@@ -10,14 +10,13 @@
  * process that owns such memory can order a copy after its own fills. */
 
 #include "mpiimpl.h"
-#include "gpudt_window.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_data.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
-#include "engine/gpudt_import.h"
+#include "gpudt_window_impl.h"
 
 /* A window is used often: mapping it pays off at once. */
 #define SAVED_US 1e6
@@ -29,13 +28,6 @@ struct exposure {
     CUipcMemHandle handle;
 };
 MPII_GPUDT_STATIC_ASSERT(sizeof(struct exposure) <= MPIR_GPUDT_EXPOSURE_SZ, "it has room");
-
-struct MPIR_Gpudt_target {
-    uint64_t offset;            /* of the window in its allocation */
-    struct MPII_Gpudt_export export;
-    MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping */
-    struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
-};
 
 /* ---- the process that owns the window ---- */
 
@@ -110,11 +102,8 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * t)
     MPL_free(t);
 }
 
-/* Map a target's memory, or find it mapped.
- *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
- *   mem      (OUT)  its address */
-static int target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
-                      struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
+int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
+                          struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -187,12 +176,12 @@ static bool is_suited(const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
                                       buffer->side.type || !HANDLE_IS_BUILTIN(datatype));
 }
 
-static void trace(const MPIR_Gpudt_target_t * t, int64_t n, bool is_get, bool is_taken)
+void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const char *what,
+                             bool is_taken)
 {
     fprintf(stderr, "[%d] gpudt: %s of %lld bytes, process %llx, GPU %d: %s\n",
-            MPIR_Process.rank, is_get ? "get" : "put", (long long) n,
-            (unsigned long long) t->export.process, (int) t->export.gpu,
-            is_taken ? "mapped" : "by messages");
+            MPIR_Process.rank, what, (long long) n, (unsigned long long) t->export.process,
+            (int) t->export.gpu, is_taken ? "mapped" : "by messages");
 }
 
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
@@ -215,7 +204,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
     local.n = buffer ? buffer->size : 0;
     if (!is_suited(buffer, datatype))
         goto fn_exit;
-    mpi_errno = target_map(target, buffer->side.engine, &local.mapping, &mem);
+    mpi_errno = MPII_Gpudt_target_map(target, buffer->side.engine, &local.mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)
         goto fn_exit;
@@ -236,7 +225,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
     else
         MPII_GPUDT_COUNT(window_refused, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-        trace(target, local.n, is_get, *is_taken);
+        MPII_Gpudt_target_trace(target, local.n, is_get ? "get" : "put", *is_taken);
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:

@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Windows of other processes; see gpudt_window.h. */
+
+#ifndef GPUDT_WINDOW_IMPL_H_INCLUDED
+#define GPUDT_WINDOW_IMPL_H_INCLUDED
+
+#include "gpudt_window.h"
+#include "engine/gpudt_import.h"
+
+struct MPIR_Gpudt_target {
+    uint64_t offset;            /* of the window in its allocation */
+    struct MPII_Gpudt_export export;
+    MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping */
+    struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
+};
+
+/* Map a target's memory, or find it mapped.
+ *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
+ *   mem      (OUT)  its address */
+int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
+                          struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
+
+/* Print how an operation on a target goes. */
+void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const char *what,
+                             bool is_taken);
+
+#endif /* GPUDT_WINDOW_IMPL_H_INCLUDED */
