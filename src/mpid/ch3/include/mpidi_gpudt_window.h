@@ -3,13 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Put and MPI_Get on windows in GPU memory that this process maps: the interface for MPICH's
+/* One-sided operations on windows in GPU memory that this process maps: the interface for MPICH's
  * own files of ch3. Included by mpidi_gpudt_rma.h. Callers hold the lock of the progress engine.
  *
  * Of a window that has such memory in any process, all processes know it. The origin then copies by
  * its own GPU: it starts an operation when it may access the target's memory, and waits for its end
- * before it tells the target, or returns from a flush. What is not suited goes by messages, as do
- * all other operations; the two may be mixed. See ch3u_gpudt_window.c. */
+ * before it tells the target, or returns from a flush. What is not suited goes by messages; the two
+ * may be mixed. See ch3u_gpudt_window.c for puts and gets, ch3u_gpudt_update.c for the others. */
 
 #ifndef MPIDI_GPUDT_WINDOW_H_INCLUDED
 #define MPIDI_GPUDT_WINDOW_H_INCLUDED
@@ -92,5 +92,55 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
 
 #define MPIDI_Gpudt_takes_move(win_, ...)                                       \
     (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_move(win_, __VA_ARGS__))
+
+/* The others, which are complete when the call returns. Each returns as MPIDI_Gpudt_win_move does. */
+bool MPIDI_Gpudt_win_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                                MPI_Datatype datatype, MPI_Op op, const void *origin,
+                                int origin_count, MPI_Datatype origin_type, MPIR_Request * ureq,
+                                int *mpi_errno_ptr);
+bool MPIDI_Gpudt_win_get_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                                    MPI_Datatype datatype, MPI_Op op, const void *origin,
+                                    int origin_count, MPI_Datatype origin_type, void *result,
+                                    int result_count, MPI_Datatype result_type,
+                                    MPIR_Request * ureq, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_win_fetch_and_op(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Datatype datatype,
+                                  MPI_Op op, const void *origin, void *result, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_win_compare_and_swap(MPIR_Win * win, int rank, MPI_Aint disp,
+                                      MPI_Datatype datatype, const void *origin,
+                                      const void *compare, void *result, int *mpi_errno_ptr);
+
+#define MPIDI_Gpudt_takes_win_accumulate(win_, ...)                             \
+    (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_accumulate(win_, __VA_ARGS__))
+#define MPIDI_Gpudt_takes_win_get_accumulate(win_, ...)                         \
+    (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_get_accumulate(win_, __VA_ARGS__))
+#define MPIDI_Gpudt_takes_win_fetch_and_op(win_, ...)                           \
+    (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_fetch_and_op(win_, __VA_ARGS__))
+#define MPIDI_Gpudt_takes_win_cas(win_, ...)                                    \
+    (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_compare_and_swap(win_, __VA_ARGS__))
+
+/* ---- accumulates by messages, or of a process to itself ---- */
+
+/* Keep other processes from accumulates on a rank's memory in a window, and let them go on. An error,
+ * if one of them has died in the middle of one, is kept in the window. */
+void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank);
+void MPIDI_Gpudt_win_unhold_any(MPIR_Win * win);
+
+static inline void MPIDI_Gpudt_win_hold(MPIR_Win * win, int rank)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_hold_any(win, rank);
+}
+
+static inline void MPIDI_Gpudt_win_unhold(MPIR_Win * win)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_unhold_any(win);
+}
+
+/* The same for the memory of this process. */
+static inline void MPIDI_Gpudt_win_hold_own(MPIR_Win * win)
+{
+    MPIDI_Gpudt_win_hold(win, win->comm_ptr->rank);
+}
 
 #endif /* MPIDI_GPUDT_WINDOW_H_INCLUDED */

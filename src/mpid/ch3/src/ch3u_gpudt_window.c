@@ -22,16 +22,15 @@
  *
  * The other process may post or unlock only after this one has sent it a message, so these waits end
  * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host
- * memory, dynamic windows, and accumulates. Both kinds may be in flight to a target: MPI does not order
- * puts and gets.
+ * memory and dynamic windows. Both kinds may be in flight to a target: MPI does not order
+ * puts and gets. Accumulates are in ch3u_gpudt_update.c.
  *
  * Copies are waited for in the order from the last to the first: waiting for the last one launches
  * what is queued behind others (gpudt_batch.h). */
 
 #include "mpidimpl.h"
-#include "mpidrma.h"
 #include "mpidi_gpudt_msg.h"
-#include "gpudt_window.h"
+#include "mpidi_gpudt_window_impl.h"
 
 /* Added to disp_unit in the table that processes exchange: the window can be mapped. */
 #define EXPOSED ((int64_t) 1 << 62)
@@ -40,30 +39,16 @@
 
 #define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
 
-struct copy {
-    struct copy *next, *prev;   /* of the window */
-    struct copy *next_req, *prev_req;   /* of those with a request */
+struct MPIDI_Gpudt_copy {
+    struct MPIDI_Gpudt_copy *next, *prev;       /* of the window */
+    struct MPIDI_Gpudt_copy *next_req, *prev_req;       /* of those with a request */
     struct MPIDI_Gpudt_win *win;
     int rank;                   /* of the target */
     MPIR_Gpudt_op *op;
     MPIR_Request *ureq;         /* NULL: none */
 };
 
-struct peer {
-    int rank;                   /* in the window's communicator; -1: no such process */
-    MPIR_Gpudt_target_t *target;        /* NULL: cannot be mapped */
-};
-
-struct MPIDI_Gpudt_win {
-    MPI_Win handle;
-    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];       /* of this process */
-    struct copy *copies;        /* in flight */
-    int ncopies;
-    int npeers;                 /* processes of the node */
-    struct peer *peer;
-};
-
-static struct copy *requests = NULL;    /* copies with a request, of all windows */
+static struct MPIDI_Gpudt_copy *requests = NULL;        /* copies with a request, of all windows */
 
 /* ---- life ---- */
 
@@ -88,8 +73,9 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
 }
 
 /* Get the exposures of all processes of the node, which have some.
- *   all  (OUT)  memory for them */
-static int peers_make(MPIR_Win * win, char *all)
+ *   table  (IN)   as of MPIDI_Gpudt_win_exchange
+ *   all    (OUT)  memory for them */
+static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_win *w = win->gpudt;
@@ -100,12 +86,17 @@ static int peers_make(MPIR_Win * win, char *all)
                                MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    if (comm->node_comm->local_size > 1)
+        mpi_errno = MPIDI_Gpudt_winlocks_make(comm->node_comm, &w->locks);
+    MPIR_ERR_CHECK(mpi_errno);
     w->npeers = comm->node_comm->local_size;
     for (int rank = 0; rank < comm->local_size; rank++) {
         const int i = comm->intranode_table[rank];
         if (i < 0)
             continue;
         w->peer[i].rank = rank;
+        if (table[4 * rank + 2] >= EXPOSED)
+            w->peer[i].lock = MPIDI_Gpudt_winlock_of(&w->locks, i);
         /* without memory for it, operations on that process go by messages */
         if (rank != comm->rank)
             (void) MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
@@ -151,7 +142,7 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
     MPIR_ERR_CHKANDJUMP1(has_failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU window");
     if (are_any_here)
-        mpi_errno = peers_make(win, all);
+        mpi_errno = peers_make(win, table, all);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -170,6 +161,7 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     MPIDI_Gpudt_win_wait_any(win, -1);
     for (int i = 0; i < w->npeers; i++)
         MPIR_Gpudt_target_free(w->peer[i].target);
+    MPIDI_Gpudt_winlocks_free(&w->locks);
     MPL_free(w->peer);
     MPL_free(w);
     win->gpudt = NULL;
@@ -178,7 +170,7 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
 /* ---- copies in flight ---- */
 
 /* Remove a copy that is complete, and report its error. */
-static void copy_end(struct copy *copy, int mpi_errno)
+static void copy_end(struct MPIDI_Gpudt_copy *copy, int mpi_errno)
 {
     struct MPIDI_Gpudt_win *w = copy->win;
 
@@ -197,7 +189,7 @@ static void copy_end(struct copy *copy, int mpi_errno)
 /* For MPIDI_Gpudt_hook_also: only requests must complete without a call for their window. */
 static bool requests_advance(bool * has_ended)
 {
-    struct copy *copy, *next;
+    struct MPIDI_Gpudt_copy *copy, *next;
 
     DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
         int done, mpi_errno = MPIR_Gpudt_test(copy->op, &done);
@@ -212,7 +204,7 @@ static bool requests_advance(bool * has_ended)
 /* For MPIDI_Gpudt_hook_also: copies of windows that the program has not freed. */
 static void requests_end(void)
 {
-    struct copy *copy, *next;
+    struct MPIDI_Gpudt_copy *copy, *next;
 
     DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
         MPIR_Gpudt_free(copy->op);
@@ -222,7 +214,7 @@ static void requests_end(void)
 
 void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
-    struct copy *copy, *prev;
+    struct MPIDI_Gpudt_copy *copy, *prev;
 
     for (copy = win->gpudt->copies ? win->gpudt->copies->prev : NULL; copy; copy = prev) {
         prev = copy == win->gpudt->copies ? NULL : copy->prev;
@@ -235,7 +227,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPIR_Request * ureq)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct copy *copy = NULL;
+    struct MPIDI_Gpudt_copy *copy = NULL;
 
     if (op && (ureq == NULL || MPIDI_Gpudt_hook_make() == MPI_SUCCESS))
         copy = MPL_calloc(1, sizeof(*copy), MPL_MEM_RMA);
@@ -263,12 +255,19 @@ static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPI
 
 /* ---- synchronization ---- */
 
-static MPIR_Gpudt_target_t *target_of(const MPIR_Win * win, int rank)
+struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank)
 {
     const struct MPIDI_Gpudt_win *w = win->gpudt;
     int i = w->npeers ? win->comm_ptr->intranode_table[rank] : -1;
 
-    return i < 0 ? NULL : w->peer[i].target;
+    return i < 0 ? NULL : &w->peer[i];
+}
+
+static MPIR_Gpudt_target_t *target_of(const MPIR_Win * win, int rank)
+{
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+
+    return peer ? peer->target : NULL;
 }
 
 int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
@@ -371,8 +370,7 @@ int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
     goto fn_exit;
 }
 
-/* Whether this process may access a target's memory now. Waits for MPI_Win_post. */
-static int access_check(MPIR_Win * win, int rank, bool * may_access)
+int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_in_time = true;
@@ -424,7 +422,7 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
 
     if (target == NULL || MPIR_Gpudt_is_near(buf, bufcount, buftype))
         goto fn_exit;
-    mpi_errno = access_check(win, rank, &may_access);
+    mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)
         goto fn_exit;

@@ -16,6 +16,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_gpudt_rma.h           \
     src/mpid/ch3/include/mpidi_gpudt_window.h        \
+    src/mpid/ch3/include/mpidi_gpudt_window_impl.h   \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
     src/mpid/ch3/include/mpidi_part.h                \
     src/mpid/ch3/include/mpidi_part_impl.h           \
@@ -46,7 +47,9 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_inbound.c            \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
+    src/mpid/ch3/src/ch3u_gpudt_update.c             \
     src/mpid/ch3/src/ch3u_gpudt_window.c             \
+    src/mpid/ch3/src/ch3u_gpudt_winlock.c            \
     src/mpid/ch3/src/ch3u_gpudt_wire.c               \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \
     src/mpid/ch3/src/ch3u_part.c                     \

@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Windows in GPU memory that processes of a node map: what their files share; see
+ * mpidi_gpudt_window.h. */
+
+#ifndef MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED
+#define MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED
+
+#include "mpidrma.h"
+#include "gpudt_window.h"
+
+/* ---- locks (ch3u_gpudt_winlock.c) ---- */
+
+/* A lock of one process's memory in one window, in memory that the processes of the node share. Who
+ * holds it may do accumulates on that memory. */
+struct MPIDI_Gpudt_winlock;
+
+/* The locks of a window, one for each process of the node. */
+struct MPIDI_Gpudt_winlocks {
+    MPL_shm_hnd_t hnd;
+    MPI_Aint sz;
+    struct MPIDI_Gpudt_winlock *lock;   /* NULL: none */
+};
+
+/* Make the locks for the processes of a node. Collective. On return either all processes have them, or
+ * none has, for lack of memory; then operations that need them go by messages. */
+int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, struct MPIDI_Gpudt_winlocks *locks);
+
+/* Release this process's access to the locks, if it has them. */
+void MPIDI_Gpudt_winlocks_free(struct MPIDI_Gpudt_winlocks *locks);
+
+/* The lock of process i of the node; NULL if there are none. */
+struct MPIDI_Gpudt_winlock *MPIDI_Gpudt_winlock_of(const struct MPIDI_Gpudt_winlocks *locks, int i);
+
+/* Take a lock, if it is free. An error if a process has died that held it, since it may have done a
+ * part of its work: that lock cannot be taken any more.
+ *   rank  (IN)  whose memory it is, for the error */
+int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, bool * is_held);
+
+/* By the thread that has taken it. */
+void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock);
+
+/* ---- windows (ch3u_gpudt_window.c) ---- */
+
+struct MPIDI_Gpudt_copy;
+
+struct MPIDI_Gpudt_peer {
+    int rank;                   /* in the window's communicator; -1: no such process */
+    MPIR_Gpudt_target_t *target;        /* NULL: cannot be mapped */
+    struct MPIDI_Gpudt_winlock *lock;   /* NULL: others cannot map its memory, or there are none */
+};
+
+struct MPIDI_Gpudt_win {
+    MPI_Win handle;
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];       /* of this process */
+    struct MPIDI_Gpudt_copy *copies;    /* in flight */
+    int ncopies;
+    int npeers;                 /* processes of the node */
+    struct MPIDI_Gpudt_peer *peer;
+    struct MPIDI_Gpudt_winlocks locks;
+    struct MPIDI_Gpudt_winlock *held;   /* by MPIDI_Gpudt_win_hold; NULL: none */
+};
+
+/* A process of the node; NULL if it is on another one, or no memory in the window can be mapped. */
+struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
+
+/* Whether this process may access a target's memory now. Waits for MPI_Win_post. */
+int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
+
+#endif /* MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED */

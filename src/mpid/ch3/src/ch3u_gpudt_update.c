@@ -1,0 +1,201 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap by the origin alone,
+ * whose GPU maps the target's window: when that is possible is described in ch3u_gpudt_window.c.
+ *
+ * They are atomic to each other by a lock of the target's memory in the window. An origin holds it
+ * while its kernel works. The target holds it while it handles operations that came by messages, from
+ * processes that cannot map the memory, and for its own. So each waits for at most one kernel of each
+ * of the others. An origin makes progress while it waits. A target waits inside of the progress
+ * engine; who holds the lock then needs nothing of it, nor the lock of its own progress engine.
+ *
+ * An operation is complete when its call returns, so that later ones cannot overtake it. It must not
+ * overtake earlier ones either: as long as messages to the target are not known to be complete, all
+ * operations go by messages. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_window_impl.h"
+
+#include "mpidu_yield.h"
+
+/* ---- the lock ---- */
+
+void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+    bool is_held = false;
+
+    if (peer == NULL || peer->lock == NULL)
+        return;
+    while (!is_held && mpi_errno == MPI_SUCCESS) {
+        mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, rank, &is_held);
+        if (!is_held)
+            MPIDU_yield();
+    }
+    if (is_held)
+        win->gpudt->held = peer->lock;
+    MPIDI_Gpudt_win_keep(win, &mpi_errno);
+}
+
+void MPIDI_Gpudt_win_unhold_any(MPIR_Win * win)
+{
+    if (win->gpudt->held)
+        MPIDI_Gpudt_winlock_release(win->gpudt->held);
+    win->gpudt->held = NULL;
+}
+
+/* Of MPIR_Gpudt_guard. */
+static int peer_enter(void *state)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPIDI_Gpudt_peer *peer = state;
+    bool is_held = false;
+
+    do {
+        mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, peer->rank, &is_held);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (is_held)
+            break;
+        mpi_errno = poke_progress_engine();
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIDI_Gpudt_poll_pause();
+    } while (true);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+static void peer_leave(void *state)
+{
+    const struct MPIDI_Gpudt_peer *peer = state;
+
+    MPIDI_Gpudt_winlock_release(peer->lock);
+}
+
+static void others_let(void)
+{
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+static void others_stop(void)
+{
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+/* ---- operations ---- */
+
+/* Whether messages to a target may not be complete there. */
+static int messages_check(MPIR_Win * win, int rank, bool * are_any)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIDI_RMA_Target_t *t;
+
+    mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &t);
+    MPIR_ERR_CHECK(mpi_errno);
+    *are_any = t && (t->pending_net_ops_list_head || t->pending_user_ops_list_head ||
+                     t->num_ops_flush_not_issued || t->num_pkts_wait_for_local_completion ||
+                     t->sync.outstanding_acks);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Do an operation whose displacement is in units of the target. Returns as the functions for MPICH's
+ * files do. */
+static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPIR_Request * ureq,
+                      int *mpi_errno_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+    struct MPIR_Gpudt_guard guard = {
+        .enter = peer_enter,.leave = peer_leave,.pause = others_let,.resume = others_stop,
+        .state = peer
+    };
+    bool is_taken = false, may_access, are_messages;
+
+    if (peer == NULL || peer->target == NULL || peer->lock == NULL)
+        goto fn_exit;
+    mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!may_access)
+        goto fn_exit;
+    mpi_errno = messages_check(win, rank, &are_messages);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (are_messages)
+        goto fn_exit;
+    u->disp *= win->basic_info_table[rank].disp_unit;
+    mpi_errno = MPIR_Gpudt_target_update(peer->target, u, &guard, &is_taken);
+    if (mpi_errno == MPI_SUCCESS && is_taken && ureq)
+        mpi_errno = MPID_Request_complete(ureq);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    *mpi_errno_ptr = mpi_errno;
+    return is_taken;
+  fn_fail:
+    is_taken = true;
+    goto fn_exit;
+}
+
+bool MPIDI_Gpudt_win_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                                MPI_Datatype datatype, MPI_Op op, const void *origin,
+                                int origin_count, MPI_Datatype origin_type, MPIR_Request * ureq,
+                                int *mpi_errno_ptr)
+{
+    struct MPIR_Gpudt_update u = {
+        .name = "accumulate",.disp = disp,.count = count,.datatype = datatype,.op = op,
+        .origin = origin,.origin_count = origin_count,.origin_type = origin_type
+    };
+
+    return update_do(win, rank, &u, ureq, mpi_errno_ptr);
+}
+
+bool MPIDI_Gpudt_win_get_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                                    MPI_Datatype datatype, MPI_Op op, const void *origin,
+                                    int origin_count, MPI_Datatype origin_type, void *result,
+                                    int result_count, MPI_Datatype result_type,
+                                    MPIR_Request * ureq, int *mpi_errno_ptr)
+{
+    struct MPIR_Gpudt_update u = {
+        .name = "get accumulate",.disp = disp,.count = count,.datatype = datatype,.op = op,
+        .origin = origin,.origin_count = origin_count,.origin_type = origin_type,
+        .has_result = true,
+        .result = result,.result_count = result_count,.result_type = result_type
+    };
+
+    return update_do(win, rank, &u, ureq, mpi_errno_ptr);
+}
+
+bool MPIDI_Gpudt_win_fetch_and_op(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Datatype datatype,
+                                  MPI_Op op, const void *origin, void *result, int *mpi_errno_ptr)
+{
+    struct MPIR_Gpudt_update u = {
+        .name = "fetch and op",.disp = disp,.count = 1,.datatype = datatype,.op = op,
+        .origin = origin,.origin_count = 1,.origin_type = datatype,
+        .has_result = true,.result = result,.result_count = 1,.result_type = datatype
+    };
+
+    return update_do(win, rank, &u, NULL, mpi_errno_ptr);
+}
+
+bool MPIDI_Gpudt_win_compare_and_swap(MPIR_Win * win, int rank, MPI_Aint disp,
+                                      MPI_Datatype datatype, const void *origin,
+                                      const void *compare, void *result, int *mpi_errno_ptr)
+{
+    struct MPIR_Gpudt_update u = {
+        .name = "compare and swap",.disp = disp,.count = 1,.datatype = datatype,
+        .op = MPI_OP_NULL,.origin = origin,.origin_count = 1,.origin_type = datatype,
+        .compare = compare,
+        .has_result = true,.result = result,.result_count = 1,.result_type = datatype
+    };
+
+    return update_do(win, rank, &u, NULL, mpi_errno_ptr);
+}
