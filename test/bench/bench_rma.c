@@ -3,12 +3,14 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Measures MPI_Put and MPI_Get with MPI_Win_flush between the GPUs of two processes, while the target
- * is not in MPI, beside what the hardware does: an empty kernel with a synchronization (launch), and
- * the driver's copy to memory of the other process that the program has mapped itself (copy, which
- * is 2-D for rows). Prints CSV: the median time in us.
+/* Measures one-sided operations with MPI_Win_flush between the GPUs of two processes, while the
+ * target is not in MPI: puts and gets; accumulates of doubles; atomic operations on a 64-bit counter,
+ * with origin and result in host memory (fetch-host, swap-host) or on the GPU (fetch-gpu). Beside it,
+ * what the hardware does: an empty kernel with a synchronization (launch), and the driver's copy to
+ * memory of the other process that the program has mapped itself (copy, which is 2-D for rows).
+ * Prints CSV: the median time in us.
  *
- *     contig          8 B to --most
+ *     contig          8 B to --most; also accumulates
  *     strided         the same bytes, every second double
  *     32x1024         32 operations of 1 KiB, then one flush
  *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
@@ -48,8 +50,13 @@ struct shape {
     MPI_Datatype type;
 };
 
-enum how { PUT, GET, COPY, LAUNCH, NHOWS };
-static const char *const how_names[NHOWS] = { "put", "get", "copy", "launch" };
+enum how {
+    PUT, GET, COPY, LAUNCH, ACCUMULATE, GET_ACCUMULATE, FETCH_HOST, FETCH_GPU, SWAP_HOST, NHOWS
+};
+static const char *const how_names[NHOWS] = {
+    "put", "get", "copy", "launch", "accumulate", "get-accumulate", "fetch-host", "fetch-gpu",
+    "swap-host"
+};
 
 static int rank;
 static long most = 64L << 20, edge = 512, milliseconds = 50;
@@ -112,6 +119,27 @@ static void copy_rows(const struct shape *s)
     CU(cuStreamSynchronize(stream));
 }
 
+/* Start an operation that computes. The second half of this process's buffer is the result. */
+static void update(enum how how, const struct shape *s)
+{
+    static const int64_t one = 1;
+    static int64_t seen, expected;
+    const int n = s ? (int) (s->row / sizeof(double)) : 1;
+    char *const result = (char *) mine + sz / 2;
+
+    if (how == ACCUMULATE)
+        MPI_Accumulate((void *) mine, n, MPI_DOUBLE, 1, 0, n, MPI_DOUBLE, MPI_SUM, win);
+    else if (how == GET_ACCUMULATE)
+        MPI_Get_accumulate((void *) mine, n, MPI_DOUBLE, result, n, MPI_DOUBLE, 1, 0, n, MPI_DOUBLE,
+                           MPI_SUM, win);
+    else if (how == FETCH_HOST)
+        MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, 1, 0, MPI_SUM, win);
+    else if (how == FETCH_GPU)
+        MPI_Fetch_and_op((void *) mine, result, MPI_INT64_T, 1, 0, MPI_SUM, win);
+    else
+        MPI_Compare_and_swap(&one, &expected, &seen, MPI_INT64_T, 1, 0, win);
+}
+
 /* One sample: `times` operations, then one flush. */
 static void once(enum how how, const struct shape *s, int times)
 {
@@ -125,8 +153,10 @@ static void once(enum how how, const struct shape *s, int times)
         return;
     }
     for (int i = 0; i < times; i++) {
-        const size_t at = (size_t) i * s->rows * s->pitch;
-        if (how == PUT)
+        const size_t at = s ? (size_t) i * s->rows * s->pitch : 0;
+        if (how > LAUNCH)
+            update(how, s);
+        else if (how == PUT)
             MPI_Put((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
         else
             MPI_Get((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
@@ -149,8 +179,27 @@ static void measure(enum how how, const struct shape *s, int times)
         once(how, s, times);
         seconds[n++] = MPI_Wtime() - start;
     }
-    snprintf(name, sizeof(name), "%s:%s", how_names[how], s ? s->name : "empty");
-    bench_row(name, s ? (long long) (times * s->rows * s->row) : 0, seconds, n);
+    snprintf(name, sizeof(name), "%s:%s", how_names[how],
+             s ? s->name : how == LAUNCH ? "empty" : "counter");
+    bench_row(name, s ? (long long) (times * s->rows * s->row) : how == LAUNCH ? 0 : 8, seconds, n);
+}
+
+/* Count in the window, and compare what is counted with the number of operations. */
+static int measure_counter(void)
+{
+    int64_t zero = 0, seen = 0, one = 1, n = 100;
+
+    MPI_Accumulate(&zero, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_REPLACE, win);
+    CU(cuMemcpyHtoD(mine, &one, sizeof(one)));
+    for (int i = 0; i < n; i++)
+        once(i % 2 ? FETCH_HOST : FETCH_GPU, NULL, 1);
+    MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, 1, 0, MPI_NO_OP, win);
+    MPI_Win_flush(1, win);
+    if (seen != n)
+        fprintf(stderr, "bench_rma: the counter is %lld\n", (long long) seen);
+    for (enum how how = FETCH_HOST; how <= SWAP_HOST; how++)
+        measure(how, NULL, 1);
+    return seen == n;
 }
 
 /* Put a pattern, get it back, and compare. */
@@ -186,6 +235,9 @@ static int measure_all(struct shape s)
 
     for (enum how how = PUT; how <= COPY; how++)
         measure(how, &s, 1);
+    for (enum how how = ACCUMULATE; s.rows == 1 && s.row <= (size_t) most &&
+         how <= GET_ACCUMULATE; how++)
+        measure(how, &s, 1);
     MPI_Type_free(&s.type);
     return good;
 }
@@ -199,6 +251,7 @@ static int origin(void)
     bench_header("us");
     if (empty)
         measure(LAUNCH, NULL, 1);
+    good &= measure_counter();
     for (size_t bytes = 8; bytes <= (size_t) most; bytes *= 2) {
         good &= measure_all(rows_make("contig", 1, bytes, bytes));
         good &= measure_all(rows_make("strided", bytes / sizeof(double), sizeof(double),
