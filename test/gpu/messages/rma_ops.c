@@ -5,8 +5,8 @@
 
 /* Compares fetch-and-op and get-accumulate by the origin's GPU, which maps the target's window, with
  * what the CPU computes: all operations, many datatypes, origins and results in host and GPU memory,
- * aligned as the window is or not. Two processes, each of which is the origin for the other one. To
- * be run with MPIR_CVAR_GPUDT_DIRECT=always. */
+ * aligned as the window is or not. Two processes, each of which is the origin for the other one, or
+ * sometimes for itself. To be run with MPIR_CVAR_GPUDT_DIRECT=always. */
 
 #include "report.h"
 #include "side.h"
@@ -81,7 +81,7 @@ static void expected_get(const char *origin, char *window, int n, MPI_Datatype t
         CHECK_MPI(MPI_Reduce_local(origin, window, n, type, op));
 }
 
-/* One operation of each process on the other's window. */
+/* One operation of each process on the other's window, or on its own. */
 static void op_check(int t, MPI_Op op, int n, unsigned seed, struct mem *mem, MPI_Win win)
 {
     static char window[MAX_BYTES], origin[MAX_BYTES], theirs[MAX_BYTES], result[MAX_BYTES],
@@ -89,12 +89,13 @@ static void op_check(int t, MPI_Op op, int n, unsigned seed, struct mem *mem, MP
     const MPI_Datatype type = types[t].type;
     enum mem_kind kinds[] = { seed % 3 ? kind : MEM__PAGEABLE, seed % 2 ? kind : MEM__PAGEABLE };
     struct mem from, to;
+    const int peer = seed % 5 ? other : rank;
     MPI_Aint lb, extent, at;
 
     MPI_Type_get_extent(type, &lb, &extent);
     at = seed % 4 ? extent : 0; /* aligned as the origin is, or not */
     values_fill(window, types[t].values, 4 * seed + rank);
-    values_fill(theirs, types[t].values, 4 * seed + 2 + other);
+    values_fill(theirs, types[t].values, 4 * seed + 2 + peer);
     values_fill(origin, types[t].values, 4 * seed + 2 + rank);
     memset(result, 85, MAX_BYTES);
     mem_alloc(&from, kinds[0], MAX_BYTES);
@@ -104,15 +105,15 @@ static void op_check(int t, MPI_Op op, int n, unsigned seed, struct mem *mem, MP
     mem_write(mem, 0, window, MAX_BYTES);
     MPI_Barrier(MPI_COMM_WORLD);
     if (n == 1)
-        CHECK_MPI(MPI_Fetch_and_op(from.addr, to.addr, type, other, at, op, win));
+        CHECK_MPI(MPI_Fetch_and_op(from.addr, to.addr, type, peer, at, op, win));
     else
-        CHECK_MPI(MPI_Get_accumulate(from.addr, n, type, to.addr, n, type, other, at, n, type,
+        CHECK_MPI(MPI_Get_accumulate(from.addr, n, type, to.addr, n, type, peer, at, n, type,
                                      op, win));
-    CHECK_MPI(MPI_Win_flush(other, win));
+    CHECK_MPI(MPI_Win_flush(peer, win));
     MPI_Barrier(MPI_COMM_WORLD);
     expected_get(theirs, window + at, n, type, op);
     mem_read(mem, 0, got, MAX_BYTES);
-    values_fill(origin, types[t].values, 4 * seed + other);
+    values_fill(origin, types[t].values, 4 * seed + peer);
     MPI_Sendrecv(origin + at, n, type, 0, 0, result, n, type, 0, 0, MPI_COMM_SELF,
                  MPI_STATUS_IGNORE);
     mem_read(&to, 0, fetched, MAX_BYTES);

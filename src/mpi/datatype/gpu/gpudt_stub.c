@@ -326,6 +326,12 @@ int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
     return MPI_SUCCESS;
 }
 
+int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t ** target)
+{
+    *target = NULL;
+    return MPI_SUCCESS;
+}
+
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
 {
 }

@@ -30,6 +30,11 @@ bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem);
  *   target  (OUT)  NULL if it cannot be mapped. Freed by MPIR_Gpudt_target_free */
 int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target);
 
+/* The same for a window of this process, which is for updates only.
+ *   base, size  (IN)   of MPIR_Gpudt_expose
+ *   target      (OUT)  NULL if kernels cannot be used for it */
+int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t ** target);
+
 /* Release a target and its reference to the mapped memory, which remains mapped as long as
  * operations use it. NULL is allowed. */
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
@@ -75,7 +80,7 @@ struct MPIR_Gpudt_update {
     MPI_Datatype result_type;
 };
 
-/* Update a window of another process, by a GPU of this one. Complete when the call returns. Origin,
+/* Update a window of another process, by a GPU of this one, or of its own. Complete when the call returns. Origin,
  * result and what is compared may be GPU memory or not.
  *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be mapped,
  *                    what is there is not contiguous, no kernel does the operation, this process has

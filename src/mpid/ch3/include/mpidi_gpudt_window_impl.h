@@ -60,6 +60,7 @@ struct MPIDI_Gpudt_win {
     int ncopies;
     int npeers;                 /* processes of the node */
     struct MPIDI_Gpudt_peer *peer;
+    MPIR_Gpudt_target_t *own;   /* for updates of the own memory; NULL: not by kernels */
     struct MPIDI_Gpudt_winlocks locks;
     struct MPIDI_Gpudt_winlock *held;   /* by MPIDI_Gpudt_win_hold; NULL: none */
 };

@@ -3,12 +3,13 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap by the origin alone,
- * whose GPU maps the target's window: when that is possible is described in ch3u_gpudt_window.c.
+/* MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap by a kernel of the
+ * origin alone, whose GPU maps the target's window, or on its own memory. When the target's may be
+ * accessed is described in ch3u_gpudt_window.c.
  *
  * They are atomic to each other by a lock of the target's memory in the window. An origin holds it
  * while its kernel works. The target holds it while it handles operations that came by messages, from
- * processes that cannot map the memory, and for its own. So each waits for at most one kernel of each
+ * processes that cannot map the memory, or on its own if no kernel can do them. So each waits for at most one kernel of each
  * of the others. An origin makes progress while it waits. A target waits inside of the progress
  * engine; who holds the lock then needs nothing of it, nor the lock of its own progress engine.
  *
@@ -108,31 +109,52 @@ static int messages_check(MPIR_Win * win, int rank, bool * are_any)
     goto fn_exit;
 }
 
+/* Whether an operation on a target's memory may start now. */
+static int start_check(MPIR_Win * win, int rank, bool * may_start)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool are_messages = false;
+
+    *may_start = true;
+    if (rank == win->comm_ptr->rank)
+        goto fn_exit;
+    mpi_errno = MPIDI_Gpudt_win_access(win, rank, may_start);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = messages_check(win, rank, &are_messages);
+    MPIR_ERR_CHECK(mpi_errno);
+    *may_start = *may_start && !are_messages;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Do an operation whose displacement is in units of the target. Returns as the functions for MPICH's
  * files do. */
 static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPIR_Request * ureq,
                       int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
     struct MPIR_Gpudt_guard guard = {
         .enter = peer_enter,.leave = peer_leave,.pause = others_let,.resume = others_stop,
-        .state = peer
+        .state = (void *) peer
     };
-    bool is_taken = false, may_access, are_messages;
+    MPIR_Gpudt_target_t *target;
+    bool is_taken = false, may_start;
 
-    if (peer == NULL || peer->target == NULL || peer->lock == NULL)
+    if (peer == NULL || peer->lock == NULL)
         goto fn_exit;
-    mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (!may_access)
+    target = rank == win->comm_ptr->rank ? win->gpudt->own : peer->target;
+    if (target == NULL)
         goto fn_exit;
-    mpi_errno = messages_check(win, rank, &are_messages);
+    mpi_errno = start_check(win, rank, &may_start);
     MPIR_ERR_CHECK(mpi_errno);
-    if (are_messages)
+    if (!may_start)
         goto fn_exit;
     u->disp *= win->basic_info_table[rank].disp_unit;
-    mpi_errno = MPIR_Gpudt_target_update(peer->target, u, &guard, &is_taken);
+    mpi_errno = MPIR_Gpudt_target_update(target, u, &guard, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken && ureq)
         mpi_errno = MPID_Request_complete(ureq);
     MPIR_ERR_CHECK(mpi_errno);

@@ -69,6 +69,8 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
         win_make(win) == NULL)
         return 0;
     memcpy(win->gpudt->exposure, exposure, sizeof(exposure));
+    /* without memory for it, operations of this process on its own go another way */
+    (void) MPIR_Gpudt_target_own(base, size, &win->gpudt->own);
     return (MPI_Aint) EXPOSED;
 }
 
@@ -161,6 +163,7 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     MPIDI_Gpudt_win_wait_any(win, -1);
     for (int i = 0; i < w->npeers; i++)
         MPIR_Gpudt_target_free(w->peer[i].target);
+    MPIR_Gpudt_target_free(w->own);
     MPIDI_Gpudt_winlocks_free(&w->locks);
     MPL_free(w->peer);
     MPL_free(w);

@@ -133,7 +133,9 @@ static int operands_find(struct update *up, const MPIR_Gpudt_target_t * target, 
     if (!*is_good)
         goto fn_exit;
 
-    if (operand_is_direct(up, o))
+    if (target->own)
+        up->engine = target->engine;
+    else if (operand_is_direct(up, o))
         up->engine = o->buffer->side.engine;
     else if (operand_is_direct(up, res))
         up->engine = res->buffer->side.engine;
@@ -143,8 +145,8 @@ static int operands_find(struct update *up, const MPIR_Gpudt_target_t * target, 
         up->engine = MPII_Gpudt_engine_any();
     o->is_direct = operand_is_direct(up, o) && o->buffer->side.engine == up->engine;
     res->is_direct = operand_is_direct(up, res) && res->buffer->side.engine == up->engine;
-    *is_good = up->engine != NULL &&
-        MPII_Gpudt_is_good_for_shared(up->engine, up->n * up->size, false);
+    *is_good = target->own || (up->engine &&
+                               MPII_Gpudt_is_good_for_shared(up->engine, up->n * up->size, false));
 
   fn_exit:
     return mpi_errno;
@@ -170,8 +172,8 @@ static bool kernel_find(struct update *up)
     return is_flat(up, &data);
 }
 
-/* Map the window.
- *   is_good  (OUT)  false: that is not possible, or the elements are not within it */
+/* Map the window, or see that it still exists.
+ *   is_good  (OUT)  false: that is not so, or the elements are not within it */
 static int window_map(struct update *up, MPIR_Gpudt_target_t * target, bool * is_good)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -181,9 +183,16 @@ static int window_map(struct update *up, MPIR_Gpudt_target_t * target, bool * is
     uint64_t end;
 
     *is_good = false;
-    mpi_errno = MPII_Gpudt_target_map(target, up->engine, &up->mapping, &mem);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (up->mapping == NULL || (uint64_t) up->n > target->export.sz / (uint64_t) up->size)
+    if (target->own) {
+        if (MPIR_Gpudt_buffer_check(target->own) == MPI_SUCCESS)
+            mem = target->export.base;
+    } else {
+        mpi_errno = MPII_Gpudt_target_map(target, up->engine, &up->mapping, &mem);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        if (up->mapping == NULL)
+            mem = 0;
+    }
+    if (mem == 0 || (uint64_t) up->n > target->export.sz / (uint64_t) up->size)
         goto fn_exit;
     data.addr = (char *) (uintptr_t) (mem + target->offset) + u->disp;
     MPII_Gpudt_data_measure(&data);

@@ -88,6 +88,34 @@ int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
     goto fn_exit;
 }
 
+int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t ** target)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_buffer *buffer = NULL;
+    MPIR_Gpudt_target_t *t;
+
+    *target = NULL;
+    mpi_errno = MPIR_Gpudt_buffer_make(base, size, MPI_BYTE, &buffer);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* Without a number it could not be known whether the program has freed it */
+    if (buffer == NULL || !MPIR_Gpudt_is_direct(buffer) || buffer->id == 0)
+        goto fn_exit;
+    t = MPL_calloc(1, sizeof(*t), MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!t, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    t->own = buffer;
+    t->export.base = (uintptr_t) base;
+    t->export.sz = (uint64_t) size;
+    t->engine = buffer->side.engine;
+    buffer = NULL;
+    *target = t;
+
+  fn_exit:
+    MPIR_Gpudt_buffer_free(buffer);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 static void mapping_leave(MPIR_Gpudt_target_t * t)
 {
     if (t->mapping)
@@ -97,8 +125,10 @@ static void mapping_leave(MPIR_Gpudt_target_t * t)
 
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * t)
 {
-    if (t)
+    if (t) {
         mapping_leave(t);
+        MPIR_Gpudt_buffer_free(t->own);
+    }
     MPL_free(t);
 }
 

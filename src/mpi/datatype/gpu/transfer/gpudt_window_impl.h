@@ -12,9 +12,11 @@
 #include "engine/gpudt_import.h"
 
 struct MPIR_Gpudt_target {
+    MPIR_Gpudt_buffer *own;     /* of this process: the window. NULL: of another one */
     uint64_t offset;            /* of the window in its allocation */
-    struct MPII_Gpudt_export export;
-    MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping */
+    struct MPII_Gpudt_export export;    /* of its own, only base and sz: the window */
+    MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping; its own: of the
+                                         * window */
     struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
 };
 
