@@ -59,4 +59,8 @@ struct MPIR_Gpudt_combine {
  *   is_done  (OUT)  false: memory could not be mapped, and nothing was started */
 int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done);
 
+/* Start a reduction; `others` is not called.
+ *   op  (OUT)  as for MPIR_Gpudt_ipack; NULL: memory could not be mapped, and nothing was started */
+int MPIR_Gpudt_icombine(const struct MPIR_Gpudt_combine *c, MPIR_Gpudt_op ** op);
+
 #endif /* GPUDT_COMBINE_H_INCLUDED */

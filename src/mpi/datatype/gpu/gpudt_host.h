@@ -39,6 +39,10 @@ bool MPIR_Gpudt_host_is_registered(void *mem, size_t sz);
  *   buf, count, datatype  (IN)  the buffer */
 bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype);
 
+/* Note host memory of the library that stays mapped while the process exists: MPIR_Gpudt_is_near is
+ * true of it. Returns false if there was no room to note it. */
+bool MPIR_Gpudt_near_add(const void *mem, size_t sz);
+
 /* Whether a buffer may be on a GPU: to be tested before the calls that ask the driver, in the code
  * that every message passes. */
 static inline bool MPIR_Gpudt_may_be_gpu(const void *buf, MPI_Aint count, MPI_Datatype datatype)

@@ -149,6 +149,11 @@ bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)
     return true;
 }
 
+bool MPIR_Gpudt_near_add(const void *mem, size_t sz)
+{
+    return true;
+}
+
 bool MPIR_Gpudt_is_loaded(void)
 {
     return false;
@@ -389,5 +394,11 @@ void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
 int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
 {
     *is_done = false;
+    return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_icombine(const struct MPIR_Gpudt_combine *c, MPIR_Gpudt_op ** op)
+{
+    *op = NULL;
     return MPI_SUCCESS;
 }

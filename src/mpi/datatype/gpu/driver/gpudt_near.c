@@ -26,6 +26,13 @@ static MPL_atomic_uint64_t heap_start = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 static MPL_atomic_uint64_t data_low = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 static MPL_atomic_uint64_t data_high = MPL_ATOMIC_UINT64_T_INITIALIZER(0);
 
+/* Memory of MPII_Gpudt_near_add. */
+#define MAX_OWN 16
+static struct {
+    uintptr_t low, high;
+} own[MAX_OWN];
+static MPL_atomic_int_t nown = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
 /* The part of this thread's stack that is known to be its stack. The first thread's stack grows,
  * and other mappings may be placed below it, within the limit on its size: only what was mapped at
  * the last look counts. */
@@ -54,7 +61,25 @@ bool MPII_Gpudt_is_near(const void *addr)
 
     if (unlikely(stack_high == 0 || frame < stack_look))
         stack_read(frame);
-    return at >= stack_low && at < stack_high;
+    if (at >= stack_low && at < stack_high)
+        return true;
+    for (int i = MPL_atomic_acquire_load_int(&nown) - 1; i >= 0; i--) {
+        if (at >= own[i].low && at < own[i].high)
+            return true;
+    }
+    return false;
+}
+
+bool MPII_Gpudt_near_add(const void *mem, size_t sz)
+{
+    int n = MPL_atomic_relaxed_load_int(&nown);
+
+    if (n == MAX_OWN)
+        return false;
+    own[n].low = (uintptr_t) mem;
+    own[n].high = (uintptr_t) mem + sz;
+    MPL_atomic_release_store_int(&nown, n + 1);
+    return true;
 }
 
 /* What does not change while the process exists. Several threads may do this at once. */

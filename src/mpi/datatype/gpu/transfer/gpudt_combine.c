@@ -14,6 +14,7 @@
 #include "gpudt_offer.h"
 #include "gpudt_reduce_impl.h"
 #include "gpudt_run.h"
+#include "gpudt_step.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_range.h"
 #include "engine/gpudt_contexts.h"
@@ -25,10 +26,11 @@
 MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPII_Gpudt_export) <= MPIR_GPUDT_EXPORT_SZ, "it has room");
 MPII_GPUDT_STATIC_ASSERT(MPIR_GPUDT_COMBINE_MAX == MPII_GPUDT_COMBINE_MAX, "the same limit");
 
-/* The mappings that a reduction uses. */
-struct mapped {
-    struct MPII_Gpudt_mapping *mapping[2 * MPII_GPUDT_COMBINE_MAX];
-    int n;
+/* A reduction in flight: the operation first, by which it is tested and freed. */
+struct combining {
+    MPIR_Gpudt_op op;
+    struct MPII_Gpudt_mapped mapped;
+    struct MPII_Gpudt_mapping *room[2 * MPII_GPUDT_COMBINE_MAX];
 };
 
 bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
@@ -79,7 +81,7 @@ void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
 /* The address of an operand or a result for the engine, whose context is current; 0: it cannot be
  * mapped. */
 static uint64_t place_find(MPII_Gpudt_engine_t * engine, const struct MPIR_Gpudt_place *p,
-                           struct mapped *mapped)
+                           struct MPII_Gpudt_mapped *mapped)
 {
     struct MPII_Gpudt_mapping *m;
     CUdeviceptr mem;
@@ -97,7 +99,7 @@ static uint64_t place_find(MPII_Gpudt_engine_t * engine, const struct MPIR_Gpudt
 
 /* Find all addresses. Returns false if one of them cannot be mapped. */
 static bool places_find(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t * engine,
-                        struct MPII_Gpudt_plan_combine_in *in, struct mapped *mapped)
+                        struct MPII_Gpudt_plan_combine_in *in, struct MPII_Gpudt_mapped *mapped)
 {
     for (int i = 0; i < c->nin; i++) {
         in->in[i] = place_find(engine, &c->in[i], mapped);
@@ -112,13 +114,13 @@ static bool places_find(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t 
     return true;
 }
 
-/* Launch the kernel and wait for it. */
-static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan_combine_in *in,
-                       void (*others) (void))
+/* Launch the kernel.
+ *   is_waited_for  (IN)  if not, it ends with a flag or an event */
+static int combine_launch(MPIR_Gpudt_op * op, const struct MPII_Gpudt_plan_combine_in *in,
+                          bool is_waited_for)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_plan_combine plan;
-    struct MPII_Gpudt_flag flag = {.word = NULL };
     bool is_started = false;
 
     MPII_Gpudt_plan_combine_make(in, &plan);
@@ -127,14 +129,106 @@ static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_pla
                 "to %d places\n", MPIR_Process.rank, (long long) in->n, in->size, in->nin,
                 (long long) plan.args.nquads, in->nout);
     struct MPII_Gpudt_launch launch = {
-        .engine = engine,.lane = MPII_GPUDT_LANE__PACK,
+        .engine = op->engine,.lane = op->lane,
         .kernel = plan.kernel,.grid = plan.grid,.args = &plan.args,.end = &plan.args.end,
-        .flag = &flag,.is_waited_for = true
+        .flag = &op->slice[0].flag[0],.is_waited_for = is_waited_for
     };
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
-    mpi_errno = MPII_Gpudt_launch_wait(engine, launch.lane, &flag, others);
+    if (!is_waited_for && op->slice[0].flag[0].word == NULL) {
+        mpi_errno = MPII_Gpudt_step_record(op, &op->slice[0], 0);
+        if (mpi_errno)
+            MPII_Gpudt_op_drain(op);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The operation of a reduction: one direct step, which is started next. NULL: out of memory. */
+static MPIR_Gpudt_op *op_make(MPII_Gpudt_engine_t * engine)
+{
+    struct combining *work = MPL_calloc(1, sizeof(*work), MPL_MEM_BUFFER);
+    MPIR_Gpudt_op *op = &work->op;
+
+    if (work == NULL)
+        return NULL;
+    work->mapped.mapping = work->room;
+    op->mapped = &work->mapped;
+    op->drv = engine->drv;
+    op->engine = engine;
+    op->lane = MPII_GPUDT_LANE__PACK;
+    op->is_direct = true;
+    op->step[0] = (struct MPII_Gpudt_step) {
+        .method = MPII_GPUDT_METHOD__KERNEL,.engine = engine,.lane = op->lane
+    };
+    op->n = op->started = op->slice_sz = 1;
+    op->nslices = op->nbusy = 1;
+    op->slice[0].len = op->slice[0].nsteps = 1;
+    return op;
+}
+
+/* Start a reduction, in the engine's context.
+ *   op  (OUT)  NULL: it was not started */
+static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t * engine,
+                         const struct MPII_Gpudt_reduction *r, bool is_waited_for,
+                         MPIR_Gpudt_op ** op_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUfunction function = NULL;
+    MPIR_Gpudt_op *op = NULL;
+    struct MPII_Gpudt_plan_combine_in in = {
+        .kernel = MPII_GPUDT_KERNEL_COMBINE_OF(r->kernel),.op = r->op,.size = r->size,
+        .is_dense = r->is_dense,.nin = c->nin,.nout = c->nout,.n = c->n * r->parts,
+        .nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
+    };
+
+    mpi_errno = MPII_Gpudt_module_kernel(engine, in.kernel, &function);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (function)
+        op = op_make(engine);
+    if (op && places_find(c, engine, &in, op->mapped)) {
+        MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
+        mpi_errno = combine_launch(op, &in, is_waited_for);
+        MPII_GPUDT_RANGE_POP();
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        MPII_GPUDT_COUNT(reductions_direct, 1);
+        *op_ptr = op;
+        op = NULL;
+    }
+
+  fn_exit:
+    if (op) {
+        MPII_Gpudt_op_finish(op);
+        MPL_free(op);
+    }
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* The same, and wait for it in the engine's context if that is asked for. */
+static int combine_run(const struct MPIR_Gpudt_combine *c, bool is_waited_for, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = c->own->side.engine;
+    MPII_Gpudt_ctx_t entered;
+    struct MPII_Gpudt_reduction r;
+
+    *op = NULL;
+    if (!MPII_Gpudt_reduction_find(c->op, c->datatype, &r))
+        goto fn_exit;
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = combine_start(c, engine, &r, is_waited_for, op);
+    if (*op && is_waited_for)
+        mpi_errno = MPII_Gpudt_launch_wait(engine, (*op)->lane, &(*op)->slice[0].flag[0],
+                                           c->others);
+    MPII_Gpudt_ctx_leave(engine->drv, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -146,37 +240,33 @@ static int combine_run(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_pla
 int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *engine = c->own->side.engine;
-    MPII_Gpudt_ctx_t entered;
-    struct MPII_Gpudt_reduction r;
-    struct mapped mapped = {.n = 0 };
-    CUfunction function = NULL;
+    MPIR_Gpudt_op *op;
 
     MPIR_FUNC_ENTER;
 
-    *is_done = false;
-    if (!MPII_Gpudt_reduction_find(c->op, c->datatype, &r))
-        goto fn_exit;
-    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    struct MPII_Gpudt_plan_combine_in in = {
-        .kernel = MPII_GPUDT_KERNEL_COMBINE_OF(r.kernel),.op = r.op,.size = r.size,
-        .is_dense = r.is_dense,.nin = c->nin,.nout = c->nout,.n = c->n * r.parts,
-        .nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
-    };
-    mpi_errno = MPII_Gpudt_module_kernel(engine, in.kernel, &function);
-    if (mpi_errno == MPI_SUCCESS && function && places_find(c, engine, &in, &mapped)) {
-        MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
-        mpi_errno = combine_run(engine, &in, c->others);
-        MPII_GPUDT_RANGE_POP();
-        *is_done = mpi_errno == MPI_SUCCESS;
+    mpi_errno = combine_run(c, true, &op);
+    *is_done = op != NULL && mpi_errno == MPI_SUCCESS;
+    if (op) {
+        MPII_Gpudt_op_finish(op);
+        MPL_free(op);
     }
-    for (int i = 0; i < mapped.n; i++)
-        MPII_Gpudt_import_release(mapped.mapping[i]);
-    MPII_Gpudt_ctx_leave(engine->drv, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (*is_done)
-        MPII_GPUDT_COUNT(reductions_direct, 1);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_icombine(const struct MPIR_Gpudt_combine *c, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = combine_run(c, false, op);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIR_FUNC_EXIT;

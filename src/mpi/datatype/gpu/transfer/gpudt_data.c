@@ -51,6 +51,11 @@ bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)
     return !b.is_absolute && MPII_Gpudt_is_near(b.low);
 }
 
+bool MPIR_Gpudt_near_add(const void *mem, size_t sz)
+{
+    return MPII_Gpudt_near_add(mem, sz);
+}
+
 int64_t MPII_Gpudt_data_size(const struct MPII_Gpudt_data *b)
 {
     int64_t size;

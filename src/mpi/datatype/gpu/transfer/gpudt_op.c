@@ -69,4 +69,7 @@ void MPII_Gpudt_op_release(MPIR_Gpudt_op * op)
     if (op->mapping)
         MPII_Gpudt_import_release(op->mapping);
     op->mapping = NULL;
+    for (int i = 0; op->mapped && i < op->mapped->n; i++)
+        MPII_Gpudt_import_release(op->mapped->mapping[i]);
+    op->mapped = NULL;
 }

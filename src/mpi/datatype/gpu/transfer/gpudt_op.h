@@ -29,6 +29,12 @@ struct MPII_Gpudt_step {
 
 #define MPII_GPUDT_MAX_SLICES 8
 
+/* Mappings that an operation uses. */
+struct MPII_Gpudt_mapped {
+    struct MPII_Gpudt_mapping **mapping;
+    int n;
+};
+
 /* A *slice*: a part of a transfer that is in progress. */
 struct MPII_Gpudt_slice {
     struct MPII_Gpudt_area *area;       /* NULL: the transfer is direct */
@@ -64,6 +70,7 @@ struct MPIR_Gpudt_op {
     int64_t started;            /* bytes in slices that were started */
     unsigned nlooks;            /* checks of flags that were not set */
     struct MPII_Gpudt_mapping *mapping; /* memory of another process that src is in; NULL: none */
+    struct MPII_Gpudt_mapped *mapped;   /* of a reduction of several processes; NULL: none */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
     bool is_flying;             /* counted in nflying */

@@ -196,6 +196,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     struct MPII_Gpudt_side *side[2] = { &local.src, &local.dst };
 
     local.mapping = NULL;
+    local.mapped = NULL;
     local.is_alone = false;
     for (int i = 0; i < 2; i++)
         MPII_Gpudt_side_place(&b[i], n, side[i]);

@@ -66,6 +66,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
         work->n = local->n;
         work->lane = local->lane;
         work->mapping = local->mapping;
+        work->mapped = NULL;
         work->is_alone = local->is_alone;
         local->src.type = local->dst.type = NULL;
         local->mapping = NULL;

@@ -127,8 +127,7 @@ static bool op_is_one_slice(const MPIR_Gpudt_op * op)
     return op->n <= op->slice_sz;
 }
 
-/* Record an event where step i ends on its stream. */
-static int step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
+int MPII_Gpudt_step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = op->step[i].engine;
@@ -154,7 +153,7 @@ int MPII_Gpudt_step_follow(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, i
     /* Steps on one stream are in order already */
     if (next->lane == op->step[i].lane)
         goto fn_exit;
-    mpi_errno = step_record(op, slice, i);
+    mpi_errno = MPII_Gpudt_step_record(op, slice, i);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_CHECK(op->drv, cuStreamWaitEvent(next->engine->streams[next->lane], slice->event[i],
                                                 0), mpi_errno);
@@ -203,7 +202,7 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, in
     if (is_waited_for && !op->is_blocking)
         step_note(op, slice, i, flag);
     if (is_waited_for && flag->word == NULL && !(op->is_blocking && op_is_one_slice(op))) {
-        mpi_errno = step_record(op, slice, i);
+        mpi_errno = MPII_Gpudt_step_record(op, slice, i);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         op->is_copy = op->is_direct && op_is_one_slice(op);
         if (op->is_copy)
