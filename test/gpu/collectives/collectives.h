@@ -127,9 +127,10 @@ extern int world_rank;
 /* A random call in random kinds of memory. */
 void moving_call(unsigned long seed, unsigned long index);
 void reducing_call(unsigned long seed, unsigned long index);
-/* A blocking random call that moves data; that of the twins is on MPI_COMM_WORLD, which has the same
- * processes. Returns as call_check. */
-int moving_direct_call(MPI_Comm comm, enum what what, enum mem_kind kind, unsigned long seed);
+/* A random call that moves data; that of the twins is on MPI_COMM_WORLD, which has the same processes.
+ * Returns as call_check. */
+int moving_direct_call(MPI_Comm comm, enum what what, enum mode mode, enum mem_kind kind,
+                       unsigned long seed);
 /* MPI_Reduce_local of everything, in this process alone. */
 void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */
@@ -138,12 +139,16 @@ void cases_run(void);
  * one_in. */
 void direct_run(unsigned seed, unsigned one_in);
 /* The same with each driver call failing once. Emulated driver only. */
-void direct_faults_run(void);
+void direct_faults_run(enum mode mode);
 /* Other threads call MPI while a collective waits for its GPU. Emulated driver only. */
 void threads_run(void);
 /* Collectives that move data likewise, with random datatypes in memory of a kind. */
-void direct_moves_run(enum mem_kind kind, unsigned long seed);
-void direct_move_faults_run(enum mem_kind kind);
+void direct_moves_run(enum mem_kind kind, enum mode mode, unsigned long seed);
+void direct_move_faults_run(enum mem_kind kind, enum mode mode);
+/* Nonblocking ones, many in flight. */
+void pending_run(unsigned long seed);
+/* A process dies while one is in flight. Ends the program. */
+void dies_run(void);
 
 /* A random datatype that may be repeated: elements at multiples of its extent have no byte in
  * common. It has the bounds that MPICH takes it to have, which allocates temporary buffers by them.

@@ -17,6 +17,7 @@
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
 
 static int rank, nprocs;
+static enum mode mode = MODE__BLOCKING; /* of the calls */
 static enum mem_kind kind = MEM__DEVICE;        /* memory of this process: one of two GPUs */
 
 /* Parts that all processes have done directly. */
@@ -35,7 +36,7 @@ static void reduction_run(MPI_Comm comm, enum what what, const struct operands *
     int is_scatter = what == CALL__reduce_scatter_block || what == CALL__reduce_scatter;
     int has_result, len;
     char name[MPI_MAX_OBJECT_NAME];
-    struct call c = {.what = what,.mode = MODE__BLOCKING,.comm = comm,.has_twin_comm = 1,
+    struct call c = {.what = what,.mode = mode,.comm = comm,.has_twin_comm = 1,
         .twin_comm = MPI_COMM_WORLD,.root = (int) seed % nprocs,.op = o->op
     };
 
@@ -60,7 +61,8 @@ static void reduction_run(MPI_Comm comm, enum what what, const struct operands *
     part_measure(&c.recv, 0);
     if (!call_check(&c, operands_fill, seed + (unsigned) rank)) {
         MPI_Type_get_name(o->type, name, &len);
-        fprintf(stderr, "... %s, operation %x, %d of %s%s\n", call_name(what), (unsigned) o->op, n,
+        fprintf(stderr, "... %s%s, operation %x, %d of %s%s\n",
+                mode == MODE__BLOCKING ? "" : "nonblocking ", call_name(what), (unsigned) o->op, n,
                 name, is_in_place ? ", in place" : "");
     }
 }
@@ -97,7 +99,7 @@ static void allgathers_run(MPI_Comm comm)
 
     for (int i = 0; i < 28; i++) {
         int n = counts[i % 7], is_in_place = i / 7 % 2;
-        struct call c = {.what = CALL__allgather,.mode = MODE__BLOCKING,.comm = comm,
+        struct call c = {.what = CALL__allgather,.mode = mode,.comm = comm,
             .has_twin_comm = 1,.twin_comm = MPI_COMM_WORLD
         };
 
@@ -153,13 +155,19 @@ static void mixed_run(MPI_Comm comm)
     int sum = 0, one = 1;
     long before;
     struct mem from, to;
+    MPI_Request request;
 
     mem_alloc(&from, kind, sizeof(int));
     mem_alloc(&to, kind, sizeof(int));
     mem_write(&from, 0, &one, sizeof(int));
     for (int i = 0; i < 9; i++) {
         void *buf = rank == i % nprocs ? &sum : to.addr;
-        CHECK_MPI(MPI_Allreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm));
+        if (mode == MODE__BLOCKING) {
+            CHECK_MPI(MPI_Allreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm));
+        } else {
+            CHECK_MPI(MPI_Iallreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm, &request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
         if (buf != &sum)
             mem_read(&to, 0, &sum, sizeof(int));
         CHECK(sum == nprocs);
@@ -171,6 +179,18 @@ static void mixed_run(MPI_Comm comm)
         report_fail("no reduction was direct after %d others", 9);
     mem_free(&from);
     mem_free(&to);
+}
+
+/* A sum in place, in the current mode. Returns its error. */
+static int sum_call(MPI_Comm comm, struct mem *mem, int n)
+{
+    MPI_Request request;
+    int err;
+
+    if (mode == MODE__BLOCKING)
+        return MPI_Allreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm);
+    err = MPI_Iallreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm, &request);
+    return err ? err : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* A sum of n integers in which a driver call of one process fails: its call number `at`. Either all
@@ -188,7 +208,7 @@ static int fault_run(MPI_Comm comm, struct mem *mem, int n, int victim, long at)
         MPI_Barrier(MPI_COMM_WORLD);
         if (repeat == 0 && rank == victim)
             gpu.emu_fail_set(NULL, at, CODE, 1);
-        err = MPI_Allreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm);
+        err = sum_call(comm, mem, n);
         if (repeat == 0 && rank == victim) {
             fired = gpu.emu_failed_count() > 0;
             gpu.emu_fail_set(NULL, 0, 0, 1);
@@ -236,8 +256,9 @@ static void faults_run(int is_new, int victim)
     CHECK(at > 3 && !fired);
 }
 
-void direct_faults_run(void)
+void direct_faults_run(enum mode which)
 {
+    mode = which;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     if (!gpu.is_emulated)
@@ -245,7 +266,7 @@ void direct_faults_run(void)
     for (int i = 0; i < 4 && gpu.is_emulated; i++)
         faults_run(i / 2, i % 2);
     if (gpu.is_emulated)
-        direct_move_faults_run(kind);
+        direct_move_faults_run(kind, mode);
 }
 
 void direct_run(unsigned seed, unsigned one_in)
@@ -257,13 +278,17 @@ void direct_run(unsigned seed, unsigned one_in)
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     if (has_two && rank % 2)
         kind = MEM__OTHER_DEVICE;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    reductions_run(comm, seed, one_in);
-    /* Not where processes share a GPU */
-    if (nprocs <= 1 + has_two)
-        allgathers_run(comm);
-    bits_run(comm);
-    mixed_run(comm);
-    MPI_Comm_free(&comm);
-    direct_moves_run(kind, seed);
+    for (int i = 0; i < 2; i++) {
+        mode = i == 0 ? MODE__BLOCKING : MODE__NONBLOCKING;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        reductions_run(comm, seed + (unsigned) i, one_in << i);
+        /* Not where processes share a GPU */
+        if (nprocs <= 1 + has_two)
+            allgathers_run(comm);
+        if (mode == MODE__BLOCKING)
+            bits_run(comm);
+        mixed_run(comm);
+        MPI_Comm_free(&comm);
+        direct_moves_run(kind, mode, seed);
+    }
 }

@@ -10,7 +10,10 @@
  *     collectives direct [SEED [ONE_IN]]           those that map the other processes' memory; one
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives faults                           the same with failures; emulated driver only
+ *     collectives pending [SEED]                   many nonblocking ones in flight
+ *     collectives dies                             the last process dies; with MPIR_CVAR_ENABLE_FT=1
  *     collectives threads                          other threads call MPI meanwhile; emulated driver only
+ *     collectives ifaults                          the same, nonblocking
  *     collectives local [SEED]                     MPI_Reduce_local of every operation and datatype
  *     collectives reducing [SEED [CALLS [KIND]]]   random reductions
  *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
@@ -174,7 +177,13 @@ int main(int argc, char **argv)
     else if (strcmp(what, "direct") == 0)
         direct_run((unsigned) seed, argc > 3 ? (unsigned) ncalls : 1);
     else if (strcmp(what, "faults") == 0)
-        direct_faults_run();
+        direct_faults_run(MODE__BLOCKING);
+    else if (strcmp(what, "ifaults") == 0)
+        direct_faults_run(MODE__NONBLOCKING);
+    else if (strcmp(what, "pending") == 0)
+        pending_run(seed);
+    else if (strcmp(what, "dies") == 0)
+        dies_run();
     else if (strcmp(what, "threads") == 0)
         threads_run();
     else if (strcmp(what, "local") == 0)

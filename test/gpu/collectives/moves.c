@@ -19,6 +19,7 @@
 #define NCALLS 24               /* random calls of each collective, of which many are empty */
 
 static int rank, nprocs;
+static enum mode mode;          /* of the calls */
 
 /* Blocks that all processes have copied directly. */
 static long direct_blocks(void)
@@ -41,7 +42,7 @@ static void random_run(enum mem_kind kind, unsigned long seed)
 
         for (unsigned long i = 0; i < NCALLS; i++) {
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-            moving_direct_call(comm, (enum what) what, kind, seed * 1000 + i);
+            moving_direct_call(comm, (enum what) what, mode, kind, seed * 1000 + i);
             MPI_Comm_free(&comm);
             now = direct_blocks();
             ndirect += now > before;
@@ -96,6 +97,11 @@ static void transpose_free(struct transpose *t)
     mem_free(&t->to);
 }
 
+/* A call in the current mode; returns its error. The arguments are those before the request. */
+#define CALL(Name_, iname_, ...)                                                            \
+    (mode == MODE__BLOCKING ? MPI_##Name_(__VA_ARGS__) :                                    \
+     (err = MPI_I##iname_(__VA_ARGS__, &request)) ? err : MPI_Wait(&request, MPI_STATUS_IGNORE))
+
 /* Make a call with rows on the side that sends, and columns on the one that receives. Returns its
  * error. */
 static int transpose_call(struct transpose *t, MPI_Comm comm, enum what what, int root)
@@ -105,6 +111,8 @@ static int transpose_call(struct transpose *t, MPI_Comm comm, enum what what, in
     MPI_Datatype rows[MAX_PROCS], columns[MAX_PROCS];
     int *values = malloc((size_t) (nprocs * n2) * sizeof(int));
     struct mem *buf = rank == root ? &t->from : &t->to;
+    MPI_Request request;
+    int err;
 
     for (int i = 0; i < nprocs * n2; i++)
         values[i] = value_of(rank, i / n2, i % n2);
@@ -123,19 +131,19 @@ static int transpose_call(struct transpose *t, MPI_Comm comm, enum what what, in
     MPI_Barrier(MPI_COMM_WORLD);
     switch (what) {
         case CALL__bcast:
-            return MPI_Bcast(buf->addr, n, rank == root ? t->row : t->column, root, comm);
+            return CALL(Bcast, bcast, buf->addr, n, rank == root ? t->row : t->column, root, comm);
         case CALL__gatherv:
-            return MPI_Gatherv(t->from.addr, n, t->row, t->to.addr, counts, in_ints, t->column,
-                               root, comm);
+            return CALL(Gatherv, gatherv, t->from.addr, n, t->row, t->to.addr, counts, in_ints,
+                        t->column, root, comm);
         case CALL__scatterv:
-            return MPI_Scatterv(t->from.addr, counts, in_rows, t->row, t->to.addr, n, t->column,
-                                root, comm);
+            return CALL(Scatterv, scatterv, t->from.addr, counts, in_rows, t->row, t->to.addr, n,
+                        t->column, root, comm);
         case CALL__allgatherv:
-            return MPI_Allgatherv(t->from.addr, n, t->row, t->to.addr, counts, in_ints, t->column,
-                                  comm);
+            return CALL(Allgatherv, allgatherv, t->from.addr, n, t->row, t->to.addr, counts, in_ints,
+                        t->column, comm);
         default:
-            return MPI_Alltoallw(t->from.addr, counts, bytes, rows, t->to.addr, counts, bytes,
-                                 columns, comm);
+            return CALL(Alltoallw, alltoallw, t->from.addr, counts, bytes, rows, t->to.addr, counts,
+                        bytes, columns, comm);
     }
 }
 
@@ -229,6 +237,7 @@ static void lengths_run(enum mem_kind kind, int n)
 {
     MPI_Comm comm;
     struct transpose t;
+    MPI_Request request;
     int counts[2][MAX_PROCS], displs[MAX_PROCS], err;
 
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -238,8 +247,8 @@ static void lengths_run(enum mem_kind kind, int n)
         counts[1][i] = rank == 1 && i == 0 ? n : 10;
         displs[i] = 20 * i;
     }
-    err = MPI_Alltoallv(t.from.addr, counts[0], displs, MPI_INT, t.to.addr, counts[1], displs,
-                        MPI_INT, comm);
+    err = CALL(Alltoallv, alltoallv, t.from.addr, counts[0], displs, MPI_INT, t.to.addr, counts[1],
+               displs, MPI_INT, comm);
     CHECK(err != MPI_SUCCESS);
     CHECK_MPI(transpose_call(&t, comm, CALL__alltoallw, 0));
     CHECK(transpose_is_right(&t, CALL__alltoallw, 0));
@@ -270,12 +279,13 @@ static void mixed_run(MPI_Comm comm, enum mem_kind kind)
     transpose_free(&host);
 }
 
-void direct_moves_run(enum mem_kind kind, unsigned long seed)
+void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
 {
     MPI_Comm comm;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    mode = which;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     random_run(kind, seed);
     mixed_run(comm, kind);
@@ -284,8 +294,9 @@ void direct_moves_run(enum mem_kind kind, unsigned long seed)
     MPI_Comm_free(&comm);
 }
 
-void direct_move_faults_run(enum mem_kind kind)
+void direct_move_faults_run(enum mem_kind kind, enum mode which)
 {
+    mode = which;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     for (int k = 0; k < NWHATS; k++) {

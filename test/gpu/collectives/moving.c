@@ -185,10 +185,11 @@ void moving_call(unsigned long seed, unsigned long index)
     MPI_Comm_free(&c.comm);
 }
 
-int moving_direct_call(MPI_Comm comm, enum what what, enum mem_kind kind, unsigned long seed)
+int moving_direct_call(MPI_Comm comm, enum what what, enum mode mode, enum mem_kind kind,
+                       unsigned long seed)
 {
     struct rng common, own;
-    struct call c = {.what = what,.mode = MODE__BLOCKING,.comm = comm,.has_twin_comm = 1,
+    struct call c = {.what = what,.mode = mode,.comm = comm,.has_twin_comm = 1,
         .twin_comm = MPI_COMM_WORLD
     };
     struct drawn d;

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Blocking collectives on GPU memory among processes of one node, without messages for the data:
- * the interface for MPICH's own files of ch3 (ch3u_gpudt_coll.c). */
+/* Collectives on GPU memory among processes of one node, without messages for the data: the interface
+ * for MPICH's own files of ch3 (ch3u_gpudt_coll.c, ch3u_gpudt_icalls.c). */
 
 #ifndef MPIDI_GPUDT_COLL_H_INCLUDED
 #define MPIDI_GPUDT_COLL_H_INCLUDED
@@ -63,5 +63,58 @@ bool MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
                            const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
                            const MPI_Datatype recvtypes[], MPIR_Comm * comm,
                            MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+
+/* The same for nonblocking collectives. One of which the processes find out later that they cannot do
+ * it goes on by MPICH's algorithm.
+ *   request  (OUT)  as of the MPIR functions of these names
+ * Return false if MPICH's algorithm is to be started at once, as in all processes. */
+bool MPIDI_Gpudt_iallreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                            MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ireduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                         MPI_Op op, int root, MPIR_Comm * comm, MPIR_Request ** request,
+                         int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ireduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                       MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                       MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ireduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                 MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ibcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                        MPIR_Comm * comm, MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_iallgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                            MPIR_Comm * comm, MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_iallgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                             MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Request ** request,
+                             int *mpi_errno_ptr);
+bool MPIDI_Gpudt_igather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                         MPIR_Comm * comm, MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_igatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                          MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                          MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_iscatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                          MPIR_Comm * comm, MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_iscatterv(const void *sendbuf, const MPI_Aint * sendcounts,
+                           const MPI_Aint * displs, MPI_Datatype sendtype, void *recvbuf,
+                           MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                           MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ialltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                           MPIR_Comm * comm, MPIR_Request ** request, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ialltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                            const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                            const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Request ** request,
+                            int *mpi_errno_ptr);
+bool MPIDI_Gpudt_ialltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                            const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                            void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                            const MPI_Datatype recvtypes[], MPIR_Comm * comm,
+                            MPIR_Request ** request, int *mpi_errno_ptr);
 
 #endif /* MPIDI_GPUDT_COLL_H_INCLUDED */

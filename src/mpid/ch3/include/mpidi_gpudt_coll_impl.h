@@ -63,8 +63,16 @@ enum MPIDI_Gpudt_end_e {
     MPIDI_GPUDT_END__FAILED
 };
 
-/* Whether a call asks the other processes: how often that is done depends on what they were told
- * before by calls of that kind and size, which is the same in all of them.
+/* The pace of a kind and size of calls; NULL: they never ask.
+ *   bytes  (IN)  the same in all processes */
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                               uint64_t bytes);
+
+/* Whether a call of that kind and size asks. To be called once for each, in their order. */
+bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace);
+
+/* Whether a blocking call asks the other processes: how often that is done depends on what they were
+ * told before by calls of that kind and size, which is the same in all of them.
  *   bytes  (IN)  the same in all processes
  * Returns the pace, to be set afterwards; NULL: the call does not ask. */
 struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
@@ -73,9 +81,41 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt
 /* Let the next calls ask less and less often, or each of them. */
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
 
-/* Whether calls that move data have lost enough time by messages to map memory; this one loses more.
- *   bytes  (IN)  the same in all processes */
-bool MPIDI_Gpudt_coll_is_worth_mapping(MPIR_Comm * comm, MPI_Aint bytes);
+/* Whether calls have lost enough time by messages to map memory; this one loses more.
+ *   lost_us  (IN/OUT)  so far
+ *   bytes    (IN)      the same in all processes */
+bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes);
+
+/* Set the extent of a reduction, and its bytes. Returns false if it is never done this way. */
+bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes);
+
+/* Set the members of an allgather but comm and errflag. */
+void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+                                    MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                                    MPI_Datatype recvtype);
+
+/* Describe the buffers of this process (ch3u_gpudt_known.c).
+ *   own  (OUT)  what it tells the others */
+void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own);
+
+/* Judge by c->name what is known of the buffers of a call, and set the pace. The calls of a
+ * communicator come here in the order in which they were made, when those before have ended.
+ * Returns NULL if the call is not done this way; otherwise, before its parts, exports are to be
+ * exchanged unless that was done. */
+struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c);
+
+/* Write how the buffers of this process are mapped. */
+void MPIDI_Gpudt_coll_export(const struct MPIDI_Gpudt_coll_call *c,
+                             struct MPIDI_Gpudt_coll_exports *own);
+
+/* Note how those of all are. */
+void MPIDI_Gpudt_coll_exported(const struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,
+                               const struct MPIDI_Gpudt_coll_exports *all);
+
+/* Wait until the nonblocking calls of a communicator no longer depend on a pace, or until all of them
+ * have ended, or left this way (ch3u_gpudt_icoll.c). */
+void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace);
+void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm);
 
 /* Exchanges of what the processes tell each other (ch3u_gpudt_agree.c): the collectives of these names
  * on sz bytes from and to each process, in memory of which no driver is asked, such as the stack. A
@@ -102,6 +142,12 @@ void MPIDI_Gpudt_coll_yield(void);
 int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
                                    enum MPIDI_Gpudt_end_e own, int own_errno, int32_t * ends);
 
+/* The error of a call by how it ended in all processes, and the error of this one. */
+int MPIDI_Gpudt_coll_ends_judge(MPIR_Comm * comm, const int32_t * ends, int own_errno);
+
+/* Whether all processes have done their parts. */
+bool MPIDI_Gpudt_coll_ends_are_done(const MPIR_Comm * comm, const int32_t * ends);
+
 /* Whether a process combines a part: of those that share a GPU only one does, as the others would
  * wait for the GPU to switch between processes.
  *   from  (IN)  the process that comes first */
@@ -110,6 +156,17 @@ bool MPIDI_Gpudt_coll_is_worker(const struct MPIDI_Gpudt_coll_call *c, int from,
 /* Do a call of which all buffers can be mapped, as far as is known. Parts that their processes
  * could not start are done by messages, and the buffers are then refused. */
 int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k);
+
+/* Start the part of this process in such a call. Returns how that ended.
+ *   op             (OUT)  NULL: nothing is in flight
+ *   mpi_errno_ptr  (OUT)  the error, if it FAILED */
+enum MPIDI_Gpudt_end_e MPIDI_Gpudt_coll_part_start(const struct MPIDI_Gpudt_coll_call *c,
+                                                   const struct MPIDI_Gpudt_known *k,
+                                                   MPIR_Gpudt_op ** op, int *mpi_errno_ptr);
+
+/* Let messages with a tag do the parts that their processes did not start. */
+int MPIDI_Gpudt_coll_parts_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t * ends,
+                                       int tag, MPIR_Request ** request);
 
 /* As MPIDI_Gpudt_allgather, with any datatypes (ch3u_gpudt_move.c). */
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,

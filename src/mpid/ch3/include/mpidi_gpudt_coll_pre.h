@@ -14,6 +14,7 @@
 
 struct MPIR_Comm;
 struct MPIDI_Gpudt_known;
+struct MPIDI_Gpudt_icoll;
 
 enum MPIDI_Gpudt_coll_e {
     MPIDI_GPUDT_COLL__ALLREDUCE,
@@ -41,6 +42,8 @@ struct MPIDI_Gpudt_pace {
     uint8_t pause;              /* calls to come that do not ask */
     uint8_t next_pause;         /* the same if the next one that asks is told no */
     bool has_begun;             /* there was a call: the first one does not ask */
+    bool is_refused;            /* a process could not start its copies in the last call: the next
+                                 * one that asks is told no */
 };
 
 /* Part of a communicator. All but the mappings is the same in all of its processes. */
@@ -50,6 +53,7 @@ typedef struct MPIDI_Gpudt_coll {
     struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
     uint64_t nuses;             /* calls that looked for theirs */
     double lost_us;             /* by messages that moved data, so far */
+    struct MPIDI_Gpudt_icoll *line;     /* nonblocking calls that may still change the above */
 } MPIDI_Gpudt_coll_t;
 
 /* A communicator is made. */

@@ -12,6 +12,23 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "gpudt_direct.h"
 
+/* What each process tells the others. */
+struct MPIDI_Gpudt_ability {
+    int64_t bytes;              /* of a block, or -1; if processes disagree, none is able to */
+    int64_t offer_sz;           /* of the longest offer; 0: it sends nothing */
+    uint64_t gpu;               /* name; 0: none takes part */
+    int64_t is_able;            /* false: its buffers are not for this way */
+};
+
+/* Elements that a process sends to all or receives from all. */
+struct MPIDI_Gpudt_vector {
+    const void *buf;
+    MPI_Aint count;             /* for each, without counts */
+    MPI_Datatype datatype;
+    const MPI_Aint *counts, *displs;    /* NULL: blocks of one size follow each other */
+    const MPI_Datatype *datatypes;      /* NULL: one for all. Otherwise displs are in bytes */
+};
+
 /* Elements of a buffer that go from one process to another. */
 struct MPIDI_Gpudt_block {
     const void *buf;
@@ -49,6 +66,39 @@ struct MPIDI_Gpudt_move {
     int64_t offer_sz;           /* bytes of a slot in this call */
     char *slots;                /* offers of this process, and those to it */
 };
+
+/* The bytes by which calls are classed, for MPIDI_Gpudt_coll_pace.
+ *   bytes  (IN)  of a block, the same in all processes; -1: they may differ */
+uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes);
+
+/* Set what this process sends and receives, and what it copies from itself; in place, it has that.
+ *   m  (IN/OUT)  its first five members are set */
+void MPIDI_Gpudt_move_set(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_vector *send,
+                          const struct MPIDI_Gpudt_vector *recv);
+
+/* Describe the buffers of this process.
+ *   own  (OUT)  what it tells the others */
+void MPIDI_Gpudt_move_describe(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_ability *own);
+
+/* Release the buffers. */
+void MPIDI_Gpudt_move_free(struct MPIDI_Gpudt_move *m);
+
+/* Whether a call is done this way, from what all have told; and set the pace. The calls of a
+ * communicator come here in the order in which they were made, when those before have ended. */
+bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
+                            struct MPIDI_Gpudt_pace *pace);
+
+/* Whether another process sends to this one. */
+bool MPIDI_Gpudt_move_is_from(const struct MPIDI_Gpudt_move *m, int i);
+
+/* Write the offers of this process into the first local_size slots. */
+void MPIDI_Gpudt_move_offer(const struct MPIDI_Gpudt_move *m);
+
+/* Start to copy what this process receives, by the offers in the other slots. Returns how that ended.
+ *   op             (OUT)  operations in flight, however that ended; NULL: none
+ *   mpi_errno_ptr  (OUT)  the error, if it FAILED */
+enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, MPIR_Gpudt_op ** op,
+                                              int *mpi_errno_ptr);
 
 /* Do a call that all processes are able to do, as far as is known.
  *   is_done  (OUT)  false in all processes: one could not start its copies */

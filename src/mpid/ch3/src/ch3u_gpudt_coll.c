@@ -21,7 +21,7 @@
  * their operands in host memory or no GPU at all. What they decide by is therefore the same in all:
  * the communicator, the call and its bytes, and what was exchanged before. After calls that could
  * not be done here, the next ones of that size do not ask, nor does the first one; so programs on the
- * host do not pay. */
+ * host do not pay. Nonblocking calls decide in the same way (ch3u_gpudt_icoll.c). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -38,8 +38,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_ALL
       description : |-
-        Whether blocking collectives among GPUs of a node are done by kernels that access the
-        memory of all processes. Must be the same in all processes.
+        Whether blocking and nonblocking collectives among GPUs of a node are done by kernels that
+        access the memory of all processes. Must be the same in all processes.
         auto   - If the memory can be mapped, and once mapping it pays off
         never  - By MPICH's algorithms, with messages
         always - From the first time on
@@ -48,7 +48,6 @@ cvars:
 */
 
 #define MAX_PAUSE 255           /* calls of a kind and size after which to ask again, at most */
-#define NKNOWN 16               /* sets of buffers that a communicator remembers */
 
 /* Bytes of a block up to which a kernel may move byte by byte. */
 #define MAX_NARROW (64 << 10)
@@ -86,11 +85,10 @@ void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
     comm->dev.gpudt_coll.known = NULL;
 }
 
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                              uint64_t bytes)
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                               uint64_t bytes)
 {
     MPIDI_Gpudt_coll_t *coll = &comm->dev.gpudt_coll;
-    struct MPIDI_Gpudt_pace *pace;
     int size = 0;
 
     if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
@@ -99,15 +97,30 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt
         return NULL;
     for (; bytes > 1; bytes /= 2)
         size++;
-    pace = &coll->pace[kind][size];
+    return &coll->pace[kind][size];
+}
+
+bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace)
+{
     /* A communicator may be made for a single call, on the host */
     if (!pace->has_begun && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
         pace->pause = 1;
     pace->has_begun = true;
     if (pace->pause == 0)
-        return pace;
+        return true;
     pace->pause--;
-    return NULL;
+    return false;
+}
+
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                              uint64_t bytes)
+{
+    struct MPIDI_Gpudt_pace *pace = MPIDI_Gpudt_coll_pace(comm, kind, bytes);
+
+    if (pace == NULL)
+        return NULL;
+    MPIDI_Gpudt_icoll_pace_wait(comm, pace);
+    return MPIDI_Gpudt_coll_asks(pace) ? pace : NULL;
 }
 
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
@@ -116,133 +129,32 @@ void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
     pace->next_pause = is_possible ? 0 : (uint8_t) MPL_MIN(2 * pace->next_pause + 1, MAX_PAUSE);
 }
 
-bool MPIDI_Gpudt_coll_is_worth_mapping(MPIR_Comm * comm, MPI_Aint bytes)
+bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes)
 {
-    comm->dev.gpudt_coll.lost_us += LOST_US + LOST_US_PER_BYTE * (double) bytes;
-    return comm->dev.gpudt_coll.lost_us >= MAP_US ||
-        MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
+    *lost_us += LOST_US + LOST_US_PER_BYTE * (double) bytes;
+    return *lost_us >= MAP_US || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
 }
 
-/* Whether this call asks the other processes. With an operation of the user, their datatypes may
- * have different extents; predefined ones are of predefined datatypes. */
-static bool is_to_ask(struct MPIDI_Gpudt_coll_call *c)
+/* With an operation of the user, the processes' datatypes may have different extents; predefined ones
+ * are of predefined datatypes. */
+bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes)
 {
     if (c->n == 0 || !HANDLE_IS_BUILTIN(c->op))
         return false;
     MPIR_Datatype_get_extent_macro(c->datatype, c->extent);
-    c->pace = MPIDI_Gpudt_coll_ask(c->comm, c->kind,
-                                   (uint64_t) c->n * (uint64_t) MPL_MAX(c->extent, 1));
-    return c->pace != NULL;
+    *bytes = (uint64_t) c->n * (uint64_t) MPL_MAX(c->extent, 1);
+    return true;
 }
 
-/* ---- buffers ---- */
-
-/* Describe the buffers of this process. Returns whether they are for this way. */
-static bool buffers_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own)
+/* Whether this call asks the other processes. */
+static bool is_to_ask(struct MPIDI_Gpudt_coll_call *c)
 {
-    uint64_t gpu;
+    uint64_t bytes;
 
-    if (!c->is_apt || !MPIR_DATATYPE_IS_PREDEFINED(c->datatype) ||
-        !MPIR_Gpudt_operand_make(c->in, c->n, c->datatype, c->op, &c->in_buffer, &own->in,
-                                 &own->gpu))
+    if (!MPIDI_Gpudt_coll_measure(c, &bytes))
         return false;
-    if (c->out == NULL)
-        return true;
-    return MPIR_Gpudt_operand_make(c->out, c->n_out, c->datatype, c->op, &c->out_buffer, &own->out,
-                                   &gpu) &&
-        MPIR_Gpudt_operands_fit(c->in_buffer, c->out_buffer);
-}
-
-/* Exchange the names of the buffers.
- *   is_able  (OUT)  whether they are for this way in all processes */
-static int names_exchange(struct MPIDI_Gpudt_coll_call *c, bool * is_able)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
-    struct MPIDI_Gpudt_coll_name own;
-
-    memset(&own, 0, sizeof(own));
-    own.has_gpu = MPIR_Gpudt_is_present();
-    if (buffers_describe(c, &own)) {
-        if (coll->known == NULL)
-            coll->known = MPL_calloc(NKNOWN, sizeof(*coll->known), MPL_MEM_COMM);
-        own.is_able = coll->known != NULL;
-    }
-    mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), c->name);
-    MPIR_ERR_CHECK(mpi_errno);
-    *is_able = c->is_on_host = true;
-    for (int i = 0; i < c->comm->local_size; i++) {
-        *is_able = *is_able && c->name[i].is_able;
-        c->is_on_host = c->is_on_host && !c->name[i].has_gpu;
-        /* Each kernel would wait for the GPU to switch between processes */
-        if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
-            *is_able = *is_able && MPIDI_Gpudt_coll_is_worker(c, 0, i);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-/* Whether the buffers of a call are in the same allocations as those of an earlier one. */
-static bool is_same(const struct MPIR_Gpudt_operand *a, const struct MPIR_Gpudt_operand *b)
-{
-    return a->process == b->process && a->id == b->id;
-}
-
-static bool is_known(const struct MPIDI_Gpudt_known *k, const struct MPIDI_Gpudt_coll_call *c)
-{
-    for (int i = 0; i < c->comm->local_size; i++) {
-        if (!is_same(&k->name[i].in, &c->name[i].in) || !is_same(&k->name[i].out, &c->name[i].out))
-            return false;
-    }
-    return k->last_use > 0;
-}
-
-/* The entry of the buffers of a call. If they are new, it takes the place of the one that was not
- * used for longest. */
-static struct MPIDI_Gpudt_known *known_find(const struct MPIDI_Gpudt_coll_call *c)
-{
-    MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
-    struct MPIDI_Gpudt_known *all = coll->known, *k = &all[0];
-
-    for (int i = 0; i < NKNOWN && !is_known(k, c); i++)
-        k = &all[i];
-    if (!is_known(k, c)) {
-        for (int i = 0; i < NKNOWN; i++)
-            k = all[i].last_use < k->last_use ? &all[i] : k;
-        k->is_refused = k->is_exchanged = false;
-        k->lost_us = 0;
-        memcpy(k->name, c->name, (size_t) c->comm->local_size * sizeof(k->name[0]));
-    }
-    k->last_use = ++coll->nuses;
-    return k;
-}
-
-/* Exchange how to map the buffers of a call, if that is worth it by now. */
-static int exports_exchange(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
-{
-    int mpi_errno = MPI_SUCCESS;
-    /* On the stack: about memory of the heap the driver may be asked */
-    struct MPIDI_Gpudt_coll_exports own, all[MPIR_GPUDT_COMBINE_MAX];
-
-    k->lost_us += LOST_US + LOST_US_PER_BYTE * (double) (c->n * c->extent);
-    if (k->lost_us < MAP_US && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
-        goto fn_exit;
-    memset(&own, 0, sizeof(own));
-    MPIR_Gpudt_operand_export(c->in_buffer, own.in);
-    if (c->out_buffer)
-        MPIR_Gpudt_operand_export(c->out_buffer, own.out);
-    mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), all);
-    MPIR_ERR_CHECK(mpi_errno);
-    memcpy(k->exports, all, (size_t) c->comm->local_size * sizeof(all[0]));
-    k->is_exchanged = true;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    c->pace = MPIDI_Gpudt_coll_ask(c->comm, c->kind, bytes);
+    return c->pace != NULL;
 }
 
 /* ---- calls ---- */
@@ -252,28 +164,29 @@ static int exports_exchange(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_
 static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_coll_name name[MPIR_GPUDT_COMBINE_MAX];
+    /* On the stack: about memory of the heap the driver may be asked */
+    struct MPIDI_Gpudt_coll_name own, name[MPIR_GPUDT_COMBINE_MAX];
+    struct MPIDI_Gpudt_coll_exports exports, all[MPIR_GPUDT_COMBINE_MAX];
     struct MPIDI_Gpudt_known *k;
-    bool is_able;
 
     c->name = name;
-    mpi_errno = names_exchange(c, &is_able);
+    MPIDI_Gpudt_coll_describe(c, &own);
+    mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), name);
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_Gpudt_coll_pace_set(c->pace, is_able);
-    if (!is_able)
-        goto fn_exit;
-    k = known_find(c);
-    if (k->is_refused)
+    MPIDI_Gpudt_icoll_wait(c->comm);
+    k = MPIDI_Gpudt_coll_judge(c);
+    if (k == NULL)
         goto fn_exit;
     if (!k->is_exchanged) {
-        mpi_errno = exports_exchange(c, k);
+        MPIDI_Gpudt_coll_export(c, &exports);
+        mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &exports, sizeof(exports),
+                                                all);
         MPIR_ERR_CHECK(mpi_errno);
+        MPIDI_Gpudt_coll_exported(c, k, all);
     }
-    if (k->is_exchanged) {
-        *is_done = true;
-        mpi_errno = MPIDI_Gpudt_coll_parts(c, k);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
+    *is_done = true;
+    mpi_errno = MPIDI_Gpudt_coll_parts(c, k);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -374,23 +287,32 @@ static char *data_of(const void *buf, MPI_Datatype datatype, bool * is_contig)
     return (char *) buf + true_lb;
 }
 
+void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+                                    MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                                    MPI_Datatype recvtype)
+{
+    c->kind = MPIDI_GPUDT_COLL__ALLGATHER;
+    c->datatype = MPI_BYTE;
+    c->op = MPI_BOR;
+    c->is_in_place = sendbuf == MPI_IN_PLACE;
+    c->is_apt = true;
+    MPIR_Datatype_get_size_macro(recvtype, c->n);
+    c->n *= recvcount;
+    c->n_out = c->n * c->comm->local_size;
+    c->out = data_of(recvbuf, recvtype, &c->is_apt);
+    c->in = c->is_in_place ? (char *) c->out + c->comm->rank * c->n :
+        data_of(sendbuf, sendtype, &c->is_apt);
+    if (c->n > MAX_NARROW && ((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) c->n) % 16)
+        c->is_apt = false;
+}
+
 bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                            MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    struct MPIDI_Gpudt_coll_call c = {
-        .kind = MPIDI_GPUDT_COLL__ALLGATHER,.datatype = MPI_BYTE,.op = MPI_BOR,
-        .is_in_place = sendbuf == MPI_IN_PLACE,.is_apt = true,.comm = comm,.errflag = errflag
-    };
+    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
 
-    MPIR_Datatype_get_size_macro(recvtype, c.n);
-    c.n *= recvcount;
-    c.n_out = c.n * comm->local_size;
-    c.out = data_of(recvbuf, recvtype, &c.is_apt);
-    c.in = c.is_in_place ? (char *) c.out + comm->rank * c.n :
-        data_of(sendbuf, sendtype, &c.is_apt);
-    if (c.n > MAX_NARROW && ((uintptr_t) c.in | (uintptr_t) c.out | (uintptr_t) c.n) % 16)
-        c.is_apt = false;
+    MPIDI_Gpudt_coll_allgather_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype);
     if (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
         call_do(&c, mpi_errno_ptr))
         return true;

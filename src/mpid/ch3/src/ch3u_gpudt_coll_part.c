@@ -72,14 +72,21 @@ static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
         rank == (c->kind == MPIDI_GPUDT_COLL__REDUCE ? c->root : c->comm->rank);
 }
 
-/* Describe the part of this process. */
-static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
-                          struct part p, struct MPIR_Gpudt_combine *combine)
+/* Describe the part of this process. Returns false if it has none. */
+static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
+                          struct MPIR_Gpudt_combine *combine)
 {
     const int rank = c->comm->rank;
+    const struct part p = part_of(c, rank);
     const bool is_allgather = c->kind == MPIDI_GPUDT_COLL__ALLGATHER;
     int64_t out_at = p.first * c->extent;
 
+    if (p.n == 0)
+        return false;
+    combine->own = c->in_buffer;
+    combine->n = p.n;
+    combine->datatype = c->datatype;
+    combine->op = c->op;
     if (is_allgather)
         out_at = rank * c->n;
     else if (is_scatter(c))
@@ -98,6 +105,7 @@ static void part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
                 .at = (i == rank ? 0 : c->name[i].out.at) + out_at
             };
     }
+    return true;
 }
 
 void MPIDI_Gpudt_coll_yield(void)
@@ -107,38 +115,53 @@ void MPIDI_Gpudt_coll_yield(void)
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+/* The end of a part by what starting it has returned. */
+static enum MPIDI_Gpudt_end_e end_of(int mpi_errno, bool is_started)
+{
+    if (mpi_errno)
+        return MPIDI_GPUDT_END__FAILED;
+    return is_started ? MPIDI_GPUDT_END__DONE : MPIDI_GPUDT_END__NOT_STARTED;
+}
+
 /* Do the part of this process. Returns how that ended.
  *   mpi_errno_ptr  (OUT)  the error, if it failed */
 static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
                                            int *mpi_errno_ptr)
 {
-    const struct part p = part_of(c, c->comm->rank);
-    struct MPIR_Gpudt_combine combine = {
-        .own = c->in_buffer,.n = p.n,.datatype = c->datatype,.op = c->op,
-        .others = MPIDI_Gpudt_coll_yield
-    };
+    struct MPIR_Gpudt_combine combine = {.others = MPIDI_Gpudt_coll_yield };
     bool is_done = false;
 
-    if (p.n == 0)
+    if (!part_describe(c, k, &combine))
         return MPIDI_GPUDT_END__DONE;
-    part_describe(c, k, p, &combine);
     *mpi_errno_ptr = MPIR_Gpudt_combine(&combine, &is_done);
-    if (*mpi_errno_ptr)
-        return MPIDI_GPUDT_END__FAILED;
-    return is_done ? MPIDI_GPUDT_END__DONE : MPIDI_GPUDT_END__NOT_STARTED;
+    return end_of(*mpi_errno_ptr, is_done);
+}
+
+enum MPIDI_Gpudt_end_e MPIDI_Gpudt_coll_part_start(const struct MPIDI_Gpudt_coll_call *c,
+                                                   const struct MPIDI_Gpudt_known *k,
+                                                   MPIR_Gpudt_op ** op, int *mpi_errno_ptr)
+{
+    struct MPIR_Gpudt_combine combine = {.others = NULL };
+
+    *op = NULL;
+    if (!part_describe(c, k, &combine))
+        return MPIDI_GPUDT_END__DONE;
+    *mpi_errno_ptr = MPIR_Gpudt_icombine(&combine, op);
+    return end_of(*mpi_errno_ptr, *op != NULL);
 }
 
 /* Let messages do the block of a process in an allgather. */
-static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
+static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPIR_Sched_t s)
 {
     int mpi_errno = MPI_SUCCESS;
     char *block = (char *) c->out + rank * c->n;
 
     if (rank == c->comm->rank && !c->is_in_place) {
-        mpi_errno = MPIR_Localcopy(c->in, c->n, MPI_BYTE, block, c->n, MPI_BYTE);
+        mpi_errno = MPIR_Sched_copy(c->in, c->n, MPI_BYTE, block, c->n, MPI_BYTE, s);
         MPIR_ERR_CHECK(mpi_errno);
+        MPIR_SCHED_BARRIER(s);
     }
-    mpi_errno = MPIR_Bcast_impl(block, c->n, MPI_BYTE, rank, c->comm, c->errflag);
+    mpi_errno = MPIR_Ibcast_intra_sched_auto(block, c->n, MPI_BYTE, rank, c->comm, s);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -148,7 +171,7 @@ static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
 }
 
 /* Let messages do a part that its process did not start. */
-static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
+static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPIR_Sched_t s)
 {
     const struct part p = part_of(c, rank);
     const char *in = (const char *) c->in + p.first * c->extent;
@@ -157,17 +180,60 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank)
 
     switch (c->kind) {
         case MPIDI_GPUDT_COLL__ALLREDUCE:
-            return MPIR_Allreduce_impl(from, out, p.n, c->datatype, c->op, c->comm, c->errflag);
+            return MPIR_Iallreduce_intra_sched_auto(from, out, p.n, c->datatype, c->op, c->comm, s);
         case MPIDI_GPUDT_COLL__REDUCE:
-            return MPIR_Reduce_impl(from, out, p.n, c->datatype, c->op, c->root, c->comm,
-                                    c->errflag);
+            return MPIR_Ireduce_intra_sched_auto(from, out, p.n, c->datatype, c->op, c->root,
+                                                 c->comm, s);
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
-            return MPIR_Reduce_impl(in, c->out, p.n, c->datatype, c->op, rank, c->comm,
-                                    c->errflag);
+            return MPIR_Ireduce_intra_sched_auto(in, c->out, p.n, c->datatype, c->op, rank,
+                                                 c->comm, s);
         default:
-            return block_by_messages(c, rank);
+            return block_by_messages(c, rank, s);
     }
+}
+
+int MPIDI_Gpudt_coll_parts_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t * ends,
+                                       int tag, MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Sched_t s = MPIR_SCHED_NULL;
+
+    mpi_errno = MPIR_Sched_create(&s, MPIR_SCHED_KIND_REGULAR);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Sched_set_tag(s, tag);
+    for (int i = 0; i < c->comm->local_size; i++) {
+        if (ends[i] == MPIDI_GPUDT_END__NOT_STARTED) {
+            mpi_errno = part_by_messages(c, i, s);
+            MPIR_ERR_CHECK(mpi_errno);
+            MPIR_SCHED_BARRIER(s);
+        }
+    }
+    mpi_errno = MPIR_Sched_start(s, c->comm, request);
+    s = MPIR_SCHED_NULL;
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (s)
+        MPIR_Sched_free(s);
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_coll_ends_judge(MPIR_Comm * comm, const int32_t * ends, int own_errno)
+{
+    int mpi_errno = own_errno;
+
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < comm->local_size; i++)
+        MPIR_ERR_CHKANDJUMP1(ends[i] == MPIDI_GPUDT_END__FAILED, mpi_errno, MPI_ERR_OTHER,
+                             "**gpudt_combine", "**gpudt_combine %d", i);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
@@ -180,9 +246,39 @@ int MPIDI_Gpudt_coll_ends_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag,
     if (own_errno)
         mpi_errno = own_errno;
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < comm->local_size; i++)
-        MPIR_ERR_CHKANDJUMP1(ends[i] == MPIDI_GPUDT_END__FAILED, mpi_errno, MPI_ERR_OTHER,
-                             "**gpudt_combine", "**gpudt_combine %d", i);
+    mpi_errno = MPIDI_Gpudt_coll_ends_judge(comm, ends, MPI_SUCCESS);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+bool MPIDI_Gpudt_coll_ends_are_done(const MPIR_Comm * comm, const int32_t * ends)
+{
+    for (int i = 0; i < comm->local_size; i++) {
+        if (ends[i] != MPIDI_GPUDT_END__DONE)
+            return false;
+    }
+    return true;
+}
+
+/* Let messages do the parts that their processes did not start. */
+static int rest_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t * ends)
+{
+    int mpi_errno = MPI_SUCCESS, tag;
+    MPIR_Request *request;
+
+    mpi_errno = MPIR_Sched_next_tag(c->comm, &tag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_Gpudt_coll_parts_by_messages(c, ends, tag, &request);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIC_Wait(request, c->errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = request->status.MPI_ERROR;
+    MPIR_Request_free(request);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -199,12 +295,10 @@ int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_k
     own = part_combine(c, k, &own_errno);
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(c->comm, c->errflag, own, own_errno, ends);
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; i < c->comm->local_size; i++) {
-        if (ends[i] == MPIDI_GPUDT_END__NOT_STARTED) {
-            k->is_refused = true;
-            mpi_errno = part_by_messages(c, i);
-            MPIR_ERR_CHECK(mpi_errno);
-        }
+    if (!MPIDI_Gpudt_coll_ends_are_done(c->comm, ends)) {
+        k->is_refused = true;
+        mpi_errno = rest_by_messages(c, ends);
+        MPIR_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:

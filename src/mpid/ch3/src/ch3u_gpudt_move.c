@@ -24,13 +24,10 @@
  * that a program that passes different lengths gets an error and not different classes. */
 #define MAX_SHORT 12288
 
-/* What each process tells the others. */
-struct ability {
-    int64_t bytes;              /* of a block, or -1; if processes disagree, none is able to */
-    int64_t offer_sz;           /* of the longest offer; 0: it sends nothing */
-    uint64_t gpu;               /* name; 0: none takes part */
-    int64_t is_able;            /* false: its buffers are not for this way */
-};
+uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes)
+{
+    return bytes > MAX_SHORT ? (uint64_t) bytes : 0;
+}
 
 /* ---- buffers ---- */
 
@@ -43,8 +40,8 @@ static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype datatype)
 }
 
 /* Describe a block, unless it is empty. Returns false if it is not for this way. */
-static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent, struct ability *own,
-                            MPIR_Gpudt_buffer ** buffer)
+static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent,
+                            struct MPIDI_Gpudt_ability *own, MPIR_Gpudt_buffer ** buffer)
 {
     if (b->count == 0 || bytes_of(b->count, b->datatype) == 0)
         return true;
@@ -62,8 +59,7 @@ static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent, str
     return own->offer_sz <= MPIDI_GPUDT_SLOT_SZ && MPIR_Gpudt_may_offer(*buffer);
 }
 
-/* Describe the blocks of this process. */
-static void buffers_describe(struct MPIDI_Gpudt_move *m, struct ability *own)
+void MPIDI_Gpudt_move_describe(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_ability *own)
 {
     memset(own, 0, sizeof(*own));
     own->bytes = m->bytes;
@@ -78,17 +74,18 @@ static void buffers_describe(struct MPIDI_Gpudt_move *m, struct ability *own)
     own->is_able = 1;
 }
 
-static void buffers_free(struct MPIDI_Gpudt_move *m)
+void MPIDI_Gpudt_move_free(struct MPIDI_Gpudt_move *m)
 {
     for (int i = 0; i < m->comm->local_size; i++) {
         MPIR_Gpudt_buffer_free(m->send_buffer[i]);
         MPIR_Gpudt_buffer_free(m->recv_buffer[i]);
+        m->send_buffer[i] = m->recv_buffer[i] = NULL;
     }
 }
 
 /* Whether a call is for this way, from what all have told. An empty call is not. Where processes share a GPU, each kernel
  * would wait for the GPU to switch between them. */
-static bool is_good(struct MPIDI_Gpudt_move *m, const struct ability *all)
+static bool is_good(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all)
 {
     const bool is_forced = MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
 
@@ -105,6 +102,17 @@ static bool is_good(struct MPIDI_Gpudt_move *m, const struct ability *all)
     return m->offer_sz > 0;
 }
 
+bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
+                            struct MPIDI_Gpudt_pace *pace)
+{
+    const bool is_able = is_good(m, all) && !pace->is_refused;
+
+    pace->is_refused = false;
+    MPIDI_Gpudt_coll_pace_set(pace, is_able);
+    return is_able && MPIDI_Gpudt_coll_is_worth_mapping(&m->comm->dev.gpudt_coll.lost_us,
+                                                        MPL_MAX(m->bytes, 0));
+}
+
 /* ---- calls ---- */
 
 /* Do a call, if all processes are able to.
@@ -112,20 +120,18 @@ static bool is_good(struct MPIDI_Gpudt_move *m, const struct ability *all)
 static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct ability own, all[MPIR_GPUDT_COMBINE_MAX];
-    bool is_able;
+    struct MPIDI_Gpudt_ability own, all[MPIR_GPUDT_COMBINE_MAX];
 
     *is_done = false;
-    buffers_describe(m, &own);
+    MPIDI_Gpudt_move_describe(m, &own);
     mpi_errno = MPIDI_Gpudt_agree_allgather(m->comm, m->errflag, &own, sizeof(own), all);
     MPIR_ERR_CHECK(mpi_errno);
-    is_able = is_good(m, all);
-    if (is_able && MPIDI_Gpudt_coll_is_worth_mapping(m->comm, MPL_MAX(m->bytes, 0))) {
+    MPIDI_Gpudt_icoll_wait(m->comm);
+    if (MPIDI_Gpudt_move_judge(m, all, pace)) {
         mpi_errno = MPIDI_Gpudt_move_do(m, is_done);
         MPIR_ERR_CHECK(mpi_errno);
-        is_able = *is_done;
+        pace->is_refused = !*is_done;
     }
-    MPIDI_Gpudt_coll_pace_set(pace, is_able);
 
   fn_exit:
     return mpi_errno;
@@ -133,16 +139,7 @@ static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace, b
     goto fn_exit;
 }
 
-/* Elements that a process sends to all or receives from all. */
-struct vector {
-    const void *buf;
-    MPI_Aint count;             /* for each, without counts */
-    MPI_Datatype datatype;
-    const MPI_Aint *counts, *displs;    /* NULL: blocks of one size follow each other */
-    const MPI_Datatype *datatypes;      /* NULL: one for all. Otherwise displs are in bytes */
-};
-
-static struct MPIDI_Gpudt_block block_of(const struct vector *v, int i)
+static struct MPIDI_Gpudt_block block_of(const struct MPIDI_Gpudt_vector *v, int i)
 {
     struct MPIDI_Gpudt_block b = {.datatype = v->datatypes ? v->datatypes[i] : v->datatype };
     MPI_Aint at, extent;
@@ -158,14 +155,13 @@ static struct MPIDI_Gpudt_block block_of(const struct vector *v, int i)
 }
 
 /* The whole of a contiguous vector. */
-static struct MPIDI_Gpudt_block single(const struct vector *v)
+static struct MPIDI_Gpudt_block single(const struct MPIDI_Gpudt_vector *v)
 {
     return (struct MPIDI_Gpudt_block) {.buf = v->buf,.count = v->count,.datatype = v->datatype };
 }
 
-/* What this process sends and receives; and what it copies from itself. In place, it has that. */
-static void blocks_set(struct MPIDI_Gpudt_move *m, const struct vector *send,
-                       const struct vector *recv)
+void MPIDI_Gpudt_move_set(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_vector *send,
+                          const struct MPIDI_Gpudt_vector *recv)
 {
     const int rank = m->comm->rank;
     const bool is_root = rank == m->root;
@@ -219,8 +215,9 @@ static void blocks_set(struct MPIDI_Gpudt_move *m, const struct vector *send,
  *   root   (IN)  -1: none
  * Returns as the functions in mpidi_gpudt_coll.h. */
 static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e form,
-                      const struct vector *send, const struct vector *recv, MPI_Aint bytes,
-                      int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+                      const struct MPIDI_Gpudt_vector *send, const struct MPIDI_Gpudt_vector *recv,
+                      MPI_Aint bytes, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                      int *mpi_errno_ptr)
 {
     int mpi_errno;
     bool is_done = false;
@@ -229,7 +226,7 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
 
     if (bytes == 0)
         return false;
-    pace = MPIDI_Gpudt_coll_ask(comm, kind, bytes > MAX_SHORT ? bytes : 0);
+    pace = MPIDI_Gpudt_coll_ask(comm, kind, MPIDI_Gpudt_move_class(bytes));
     if (likely(pace == NULL))
         return false;
     m.form = form;
@@ -237,9 +234,9 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     m.root = root;
     m.comm = comm;
     m.errflag = errflag;
-    blocks_set(&m, send, recv);
+    MPIDI_Gpudt_move_set(&m, send, recv);
     mpi_errno = move_try(&m, pace, &is_done);
-    buffers_free(&m);
+    MPIDI_Gpudt_move_free(&m);
     if (mpi_errno == MPI_SUCCESS && !is_done)
         return false;
     *mpi_errno_ptr = mpi_errno;
@@ -255,7 +252,7 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
 bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector v = {.buf = buffer,.count = count,.datatype = datatype };
+    const struct MPIDI_Gpudt_vector v = {.buf = buffer,.count = count,.datatype = datatype };
 
     return MAY_MOVE(BCAST) &&
         move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v,
@@ -266,8 +263,8 @@ bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Da
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                  MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
 
     return MAY_MOVE(ALLGATHER) &&
         move_call(MPIDI_GPUDT_COLL__ALLGATHER_TYPED, MPIDI_GPUDT_MOVE__ALLGATHER, &s, &r,
@@ -279,8 +276,8 @@ bool MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
                             MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
                             int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {
         .buf = recvbuf,.counts = recvcounts,.displs = displs,.datatype = recvtype
     };
 
@@ -293,8 +290,8 @@ bool MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                         MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
 
     return MAY_MOVE(GATHER) &&
         move_call(MPIDI_GPUDT_COLL__GATHER, MPIDI_GPUDT_MOVE__GATHER, &s, &r,
@@ -307,8 +304,8 @@ bool MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
                          MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {
         .buf = recvbuf,.counts = recvcounts,.displs = displs,.datatype = recvtype
     };
 
@@ -321,8 +318,8 @@ bool MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
 
     return MAY_MOVE(SCATTER) &&
         move_call(MPIDI_GPUDT_COLL__SCATTER, MPIDI_GPUDT_MOVE__SCATTER, &s, &r,
@@ -335,10 +332,10 @@ bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
                           MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {
+    const struct MPIDI_Gpudt_vector s = {
         .buf = sendbuf,.counts = sendcounts,.displs = displs,.datatype = sendtype
     };
-    const struct vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
+    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
 
     return MAY_MOVE(SCATTERV) &&
         move_call(MPIDI_GPUDT_COLL__SCATTERV, MPIDI_GPUDT_MOVE__SCATTER, &s, &r, -1, root, comm,
@@ -350,8 +347,8 @@ bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                           MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
+    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
+    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
 
     return MAY_MOVE(ALLTOALL) && sendbuf != MPI_IN_PLACE &&
         move_call(MPIDI_GPUDT_COLL__ALLTOALL, MPIDI_GPUDT_MOVE__ALLTOALL, &s, &r,
@@ -364,10 +361,10 @@ bool MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
                            int *mpi_errno_ptr)
 {
-    const struct vector s = {
+    const struct MPIDI_Gpudt_vector s = {
         .buf = sendbuf,.counts = sendcounts,.displs = sdispls,.datatype = sendtype
     };
-    const struct vector r = {
+    const struct MPIDI_Gpudt_vector r = {
         .buf = recvbuf,.counts = recvcounts,.displs = rdispls,.datatype = recvtype
     };
 
@@ -382,10 +379,10 @@ bool MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
                            const MPI_Datatype recvtypes[], MPIR_Comm * comm,
                            MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    const struct vector s = {
+    const struct MPIDI_Gpudt_vector s = {
         .buf = sendbuf,.counts = sendcounts,.displs = sdispls,.datatypes = sendtypes
     };
-    const struct vector r = {
+    const struct MPIDI_Gpudt_vector r = {
         .buf = recvbuf,.counts = recvcounts,.displs = rdispls,.datatypes = recvtypes
     };
 

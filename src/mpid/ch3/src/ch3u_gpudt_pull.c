@@ -14,8 +14,7 @@ static char *slot_at(const struct MPIDI_Gpudt_move *m, int i)
     return m->slots + (int64_t) i * m->offer_sz;
 }
 
-/* Write the offers of this process. */
-static void offers_make(const struct MPIDI_Gpudt_move *m)
+void MPIDI_Gpudt_move_offer(const struct MPIDI_Gpudt_move *m)
 {
     for (int i = 0; i < m->comm->local_size; i++) {
         struct MPIDI_Gpudt_slot *slot = (struct MPIDI_Gpudt_slot *) slot_at(m, i);
@@ -50,8 +49,7 @@ static int offers_exchange(const struct MPIDI_Gpudt_move *m)
     }
 }
 
-/* Whether another process sends to this one. */
-static bool is_sender(const struct MPIDI_Gpudt_move *m, int i)
+bool MPIDI_Gpudt_move_is_from(const struct MPIDI_Gpudt_move *m, int i)
 {
     if (m->form == MPIDI_GPUDT_MOVE__GATHER)
         return m->comm->rank == m->root;
@@ -69,7 +67,7 @@ static enum MPIDI_Gpudt_end_e pull_start(const struct MPIDI_Gpudt_move *m, int i
     MPI_Aint room;
     bool is_taken;
 
-    if (!is_sender(m, i) || slot->n == 0)
+    if (!MPIDI_Gpudt_move_is_from(m, i) || slot->n == 0)
         return MPIDI_GPUDT_END__DONE;
     MPIR_Datatype_get_size_macro(m->recv[i].datatype, room);
     room *= m->recv[i].count;
@@ -123,14 +121,14 @@ static int op_wait(MPIR_Gpudt_op * op)
     return mpi_errno;
 }
 
-/* Copy what this process receives. Nothing is in flight afterwards, however that ends. */
-static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mpi_errno_ptr)
+enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, MPIR_Gpudt_op ** op,
+                                              int *mpi_errno_ptr)
 {
     const int size = m->comm->local_size;
     enum MPIDI_Gpudt_end_e end = MPIDI_GPUDT_END__DONE;
-    MPIR_Gpudt_op *op[MPIR_GPUDT_COMBINE_MAX] = { NULL };
-    int mpi_errno;
 
+    for (int i = 0; i < size; i++)
+        op[i] = NULL;
     /* Each begins at another process */
     for (int k = 1; k < size && end == MPIDI_GPUDT_END__DONE; k++) {
         int i = (m->comm->rank + k) % size;
@@ -138,6 +136,17 @@ static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mp
     }
     if (end == MPIDI_GPUDT_END__DONE)
         end = own_start(m, &op[m->comm->rank], mpi_errno_ptr);
+    return end;
+}
+
+/* Copy what this process receives. Nothing is in flight afterwards, however that ends. */
+static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mpi_errno_ptr)
+{
+    const int size = m->comm->local_size;
+    MPIR_Gpudt_op *op[MPIR_GPUDT_COMBINE_MAX];
+    enum MPIDI_Gpudt_end_e end = MPIDI_Gpudt_move_start(m, op, mpi_errno_ptr);
+    int mpi_errno;
+
     for (int i = 0; i < size; i++) {
         mpi_errno = op_wait(op[i]);
         if (mpi_errno && end != MPIDI_GPUDT_END__FAILED) {
@@ -158,15 +167,13 @@ int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done)
     int32_t ends[MPIR_GPUDT_COMBINE_MAX];
 
     m->slots = (char *) slots;
-    offers_make(m);
+    MPIDI_Gpudt_move_offer(m);
     own_errno = offers_exchange(m);
     if (own_errno == MPI_SUCCESS)
         own = pulls_do(m, &own_errno);
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(m->comm, m->errflag, own, own_errno, ends);
     MPIR_ERR_CHECK(mpi_errno);
-    *is_done = true;
-    for (int i = 0; i < m->comm->local_size; i++)
-        *is_done = *is_done && ends[i] == MPIDI_GPUDT_END__DONE;
+    *is_done = MPIDI_Gpudt_coll_ends_are_done(m->comm, ends);
 
   fn_exit:
     return mpi_errno;

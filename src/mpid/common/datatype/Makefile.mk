@@ -11,6 +11,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_coll.h          \
     src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_coll_pre.h      \
+    src/mpid/ch3/include/mpidi_gpudt_icoll.h         \
     src/mpid/ch3/include/mpidi_gpudt_move_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
@@ -34,6 +35,13 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
+    src/mpid/ch3/src/ch3u_gpudt_exchange.c           \
+    src/mpid/ch3/src/ch3u_gpudt_icall.c              \
+    src/mpid/ch3/src/ch3u_gpudt_icalls.c             \
+    src/mpid/ch3/src/ch3u_gpudt_icoll.c              \
+    src/mpid/ch3/src/ch3u_gpudt_icoll_mem.c          \
+    src/mpid/ch3/src/ch3u_gpudt_iform.c              \
+    src/mpid/ch3/src/ch3u_gpudt_known.c              \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_move.c               \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \

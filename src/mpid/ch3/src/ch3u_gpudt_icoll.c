@@ -1,0 +1,422 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Nonblocking collectives between GPUs of a node. A call returns a request at once; the hook of the
+ * progress engine advances its operation, which does what a blocking call does (ch3u_gpudt_coll.c):
+ *
+ *     ASKING -> TELLING -> WAITING -> MAPPING -> RUNNING -> ENDING -> DONE
+ *        |                    |                                |
+ *        +--------------------+--------------------------------+-----> PLAIN -> DONE
+ *
+ * PLAIN is MPICH's algorithm, of which each call reserves the tag when it is made. All messages of an
+ * operation have that tag; each process sends and receives them in the same order.
+ *
+ * What a communicator knows, by which its processes decide, must be the same in all of them when they
+ * decide about a call, though calls in flight end at other times in each. The calls of a communicator
+ * are therefore in a *line*, in their order: the first one decides and leaves it when it has ended or
+ * becomes PLAIN; others tell meanwhile. Whether a call asks depends on its pace: that is found out when
+ * no call before it can change it any more. Blocking calls do the same, waiting. Each process of the
+ * communicator has made the calls of the line, or is going to, whatever else it waits for; none of them
+ * waits for a call behind it. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_icoll.h"
+#include "mpidi_gpudt_msg.h"
+
+static struct MPIDI_Gpudt_icoll *icolls = NULL; /* in flight */
+
+/* ---- the line of a communicator ---- */
+
+static void line_leave(struct MPIDI_Gpudt_icoll *o)
+{
+    if (o->is_in_line)
+        DL_DELETE_NP(o->comm->dev.gpudt_coll.line, o, line_next, line_prev);
+    o->is_in_line = false;
+    for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++)
+        o->pace[i] = NULL;
+}
+
+/* Whether a pace may be changed by calls in the line of a communicator.
+ *   end  (IN)  those before this one; NULL: all */
+static bool is_pace_held(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace,
+                         const struct MPIDI_Gpudt_icoll *end)
+{
+    struct MPIDI_Gpudt_icoll *o;
+
+    DL_FOREACH_NP(comm->dev.gpudt_coll.line, o, line_next, line_prev) {
+        if (o == end)
+            break;
+        for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++) {
+            if (o->pace[i] == pace)
+                return true;
+        }
+    }
+    return false;
+}
+
+void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace)
+{
+    while (unlikely(comm->dev.gpudt_coll.line != NULL) && is_pace_held(comm, pace, NULL))
+        MPIDI_Gpudt_coll_yield();
+}
+
+void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm)
+{
+    while (unlikely(comm->dev.gpudt_coll.line != NULL))
+        MPIDI_Gpudt_coll_yield();
+}
+
+/* ---- an operation ---- */
+
+static const struct MPIDI_Gpudt_iform *form_of(const struct MPIDI_Gpudt_icoll *o)
+{
+    return &MPIDI_Gpudt_iforms[o->form];
+}
+
+/* Nothing of the operation is in flight any more but its request. */
+static void finish(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
+{
+    line_leave(o);
+    form_of(o)->release(o);
+    o->state = MPIDI_GPUDT_ISTATE__DONE;
+    if (mpi_errno)
+        o->req->status.MPI_ERROR = mpi_errno;
+}
+
+/* Let MPICH's algorithm do what is left. */
+static void plain_start(struct MPIDI_Gpudt_icoll *o, int (*start) (struct MPIDI_Gpudt_icoll *))
+{
+    int mpi_errno = start(o);
+
+    line_leave(o);
+    form_of(o)->release(o);
+    if (mpi_errno)
+        finish(o, mpi_errno);
+    else
+        o->state = MPIDI_GPUDT_ISTATE__PLAIN;
+}
+
+static int whole_start(struct MPIDI_Gpudt_icoll *o)
+{
+    return MPIDI_Gpudt_icall_plain(&o->copy.call, o->tag, &o->plain);
+}
+
+/* Take the next form that is possible, or else MPICH's algorithm. */
+static void form_next(struct MPIDI_Gpudt_icoll *o)
+{
+    form_of(o)->release(o);
+    o->pace[o->form] = NULL;
+    for (int i = o->form + 1; i < MPIDI_GPUDT_NIFORMS; i++) {
+        if (o->pace[i]) {
+            o->form = (enum MPIDI_Gpudt_iform_e) i;
+            o->state = MPIDI_GPUDT_ISTATE__ASKING;
+            return;
+        }
+    }
+    plain_start(o, whole_start);
+}
+
+/* Whether a call can ask now: those before it in the line have, and cannot change the pace. */
+static bool can_ask(const struct MPIDI_Gpudt_icoll *o)
+{
+    const struct MPIDI_Gpudt_icoll *before = o->line_prev;
+    const bool is_first = o->comm->dev.gpudt_coll.line == o;
+
+    return is_first || (before->state != MPIDI_GPUDT_ISTATE__ASKING &&
+                        !is_pace_held(o->comm, o->pace[o->form], o));
+}
+
+static void ask(struct MPIDI_Gpudt_icoll *o)
+{
+    if (MPIDI_Gpudt_coll_asks(o->pace[o->form])) {
+        form_of(o)->tell(o);
+        o->state = MPIDI_GPUDT_ISTATE__TELLING;
+    } else {
+        form_next(o);
+    }
+}
+
+static void start(struct MPIDI_Gpudt_icoll *o)
+{
+    o->own_end = form_of(o)->start(o);
+    o->state = MPIDI_GPUDT_ISTATE__RUNNING;
+}
+
+/* All have told; this is the first call in the line. */
+static void decide(struct MPIDI_Gpudt_icoll *o)
+{
+    const bool is_able = form_of(o)->judge(o);
+
+    o->pace[o->form] = NULL;
+    if (!is_able) {
+        form_next(o);
+    } else {
+        for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++)
+            o->pace[i] = NULL;
+        if (form_of(o)->map(o))
+            o->state = MPIDI_GPUDT_ISTATE__MAPPING;
+        else
+            start(o);
+    }
+}
+
+/* Test what is on the GPU. Returns whether nothing is any more. */
+static bool ops_test(struct MPIDI_Gpudt_icoll *o)
+{
+    bool is_busy = false;
+    int mpi_errno, is_done;
+
+    for (int i = 0; i < o->comm->local_size; i++) {
+        if (o->op[i] == NULL)
+            continue;
+        mpi_errno = MPIR_Gpudt_test(o->op[i], &is_done);
+        if (mpi_errno && o->own_end != MPIDI_GPUDT_END__FAILED) {
+            o->own_end = MPIDI_GPUDT_END__FAILED;
+            o->own_errno = mpi_errno;
+        }
+        if (mpi_errno || is_done)
+            o->op[i] = NULL;
+        else
+            is_busy = true;
+    }
+    return !is_busy;
+}
+
+/* All have told how they have ended. */
+static void ends_judge(struct MPIDI_Gpudt_icoll *o)
+{
+    int mpi_errno = MPIDI_Gpudt_coll_ends_judge(o->comm, o->ends, o->own_errno);
+
+    if (mpi_errno || MPIDI_Gpudt_coll_ends_are_done(o->comm, o->ends))
+        finish(o, mpi_errno);
+    else
+        plain_start(o, form_of(o)->rest);
+}
+
+/* An exchange has failed, which may have succeeded in other processes: as when one has died that had
+ * told some of them. These wait for this process in the exchanges that follow. */
+static void exchange_failed(struct MPIDI_Gpudt_icoll *o)
+{
+    const int mpi_errno = o->own_errno ? o->own_errno : o->x.mpi_errno;
+
+    MPIDI_Gpudt_exchange_refuse(o->comm, o->tag, mpi_errno);
+    if (o->state == MPIDI_GPUDT_ISTATE__TELLING)
+        MPIDI_Gpudt_exchange_refuse(o->comm, o->tag, mpi_errno);
+    finish(o, mpi_errno);
+}
+
+/* What follows an exchange. */
+static void exchanged(struct MPIDI_Gpudt_icoll *o)
+{
+    if (o->x.mpi_errno && o->state == MPIDI_GPUDT_ISTATE__MAPPING) {
+        /* The others may wait for how it ends */
+        o->own_end = MPIDI_GPUDT_END__FAILED;
+        o->own_errno = o->x.mpi_errno;
+        o->state = MPIDI_GPUDT_ISTATE__RUNNING;
+    } else if (o->x.mpi_errno) {
+        exchange_failed(o);
+    } else if (o->state == MPIDI_GPUDT_ISTATE__TELLING) {
+        o->state = MPIDI_GPUDT_ISTATE__WAITING;
+    } else if (o->state == MPIDI_GPUDT_ISTATE__MAPPING) {
+        start(o);
+    } else {
+        ends_judge(o);
+    }
+}
+
+/* MPICH's algorithm. */
+static void plain_test(struct MPIDI_Gpudt_icoll *o)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (o->plain && !MPIR_Request_is_complete(o->plain))
+        return;
+    if (o->plain) {
+        mpi_errno = o->plain->status.MPI_ERROR;
+        MPIR_Request_free(o->plain);
+        o->plain = NULL;
+    }
+    finish(o, mpi_errno);
+}
+
+/* Do one step of an operation, if it need not wait. */
+static void step(struct MPIDI_Gpudt_icoll *o)
+{
+    switch (o->state) {
+        case MPIDI_GPUDT_ISTATE__ASKING:
+            if (can_ask(o))
+                ask(o);
+            break;
+        case MPIDI_GPUDT_ISTATE__TELLING:
+        case MPIDI_GPUDT_ISTATE__MAPPING:
+        case MPIDI_GPUDT_ISTATE__ENDING:
+            if (MPIDI_Gpudt_exchange_test(&o->x))
+                exchanged(o);
+            break;
+        case MPIDI_GPUDT_ISTATE__WAITING:
+            if (o->comm->dev.gpudt_coll.line == o)
+                decide(o);
+            break;
+        case MPIDI_GPUDT_ISTATE__RUNNING:
+            if (ops_test(o)) {
+                MPIDI_Gpudt_exchange_all(&o->x, o->comm, o->tag, &o->own_end, sizeof(o->own_end),
+                                         o->ends);
+                o->state = MPIDI_GPUDT_ISTATE__ENDING;
+            }
+            break;
+        default:
+            plain_test(o);
+    }
+}
+
+static void icoll_free(struct MPIDI_Gpudt_icoll *o)
+{
+    DL_DELETE(icolls, o);
+    MPIDI_Gpudt_icall_release(&o->copy);
+    MPIDI_Gpudt_icoll_mem_put(o);
+}
+
+/* Advance an operation as far as is possible without waiting. Returns whether it has ended. */
+static bool advance(struct MPIDI_Gpudt_icoll *o)
+{
+    enum MPIDI_Gpudt_istate_e before;
+    MPIR_Request *req = o->req;
+
+    do {
+        before = o->state;
+        step(o);
+    } while (o->state != before && o->state != MPIDI_GPUDT_ISTATE__DONE);
+    if (o->state != MPIDI_GPUDT_ISTATE__DONE)
+        return false;
+    icoll_free(o);
+    MPID_Request_complete(req);
+    return true;
+}
+
+/* For MPIDI_Gpudt_hook_also. */
+static bool icolls_advance(bool * has_ended)
+{
+    struct MPIDI_Gpudt_icoll *o, *next;
+
+    DL_FOREACH_SAFE(icolls, o, next) {
+        if (advance(o))
+            *has_ended = true;
+    }
+    return icolls != NULL;
+}
+
+/* For MPIDI_Gpudt_hook_also: the program has never completed these. Messages cannot be cancelled any
+ * more, nor do they arrive. */
+static void icolls_end(void)
+{
+    struct MPIDI_Gpudt_icoll *o, *next;
+
+    DL_FOREACH_SAFE(icolls, o, next) {
+        for (int i = 0; i < o->comm->local_size; i++)
+            MPIR_Gpudt_free(o->op[i]);
+        line_leave(o);
+        form_of(o)->release(o);
+        icoll_free(o);
+    }
+}
+
+/* ---- calls ---- */
+
+/* Reserve a tag. One at which MPICH would look whether tags of older calls are still in use is left out:
+ * a schedule that takes it later would find younger ones. */
+static int tag_reserve(MPIR_Comm * comm, int *tag)
+{
+    const int tag_ub = MPIR_Process.attrs.tag_ub;
+    int mpi_errno = MPIR_Sched_next_tag(comm, tag);
+
+    if (mpi_errno == MPI_SUCCESS && (*tag + 1 == tag_ub / 2 || *tag + 1 == tag_ub))
+        mpi_errno = MPIR_Sched_next_tag(comm, tag);
+    return mpi_errno;
+}
+
+/* Make an operation, the last one in the line. */
+static int icoll_make(const struct MPIDI_Gpudt_icall *call, enum MPIDI_Gpudt_iform_e form,
+                      struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
+                      struct MPIDI_Gpudt_icoll **o_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_icoll *o = NULL;
+
+    mpi_errno = MPIDI_Gpudt_hook_make();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Gpudt_hook_also(icolls_advance, icolls_end);
+    o = MPIDI_Gpudt_icoll_mem_get();
+    MPIR_ERR_CHKANDJUMP1(!o, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "collective");
+    mpi_errno = tag_reserve(call->comm, &o->tag);
+    MPIR_ERR_CHECK(mpi_errno);
+    o->req = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
+    MPIR_ERR_CHKANDJUMP1(!o->req, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "request");
+    /* For the user and for the operation */
+    MPIR_Request_add_ref(o->req);
+    MPIR_Comm_add_ref(call->comm);
+    o->req->comm = o->comm = call->comm;
+    o->form = form;
+    for (int i = form; i < MPIDI_GPUDT_NIFORMS; i++)
+        o->pace[i] = pace[i];
+    MPIDI_Gpudt_icall_keep(call, &o->copy);
+    DL_APPEND(icolls, o);
+    DL_APPEND_NP(o->comm->dev.gpudt_coll.line, o, line_next, line_prev);
+    o->is_in_line = true;
+    MPIDI_Gpudt_wake();
+    *o_ptr = o;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (o)
+        MPIDI_Gpudt_icoll_mem_put(o);
+    goto fn_exit;
+}
+
+/* Whether a call must wait in the line before it can ask. */
+static bool must_line_up(MPIR_Comm * comm, struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS])
+{
+    const struct MPIDI_Gpudt_icoll *line = comm->dev.gpudt_coll.line;
+
+    if (likely(line == NULL))
+        return false;
+    if (line->line_prev->state == MPIDI_GPUDT_ISTATE__ASKING)
+        return true;
+    for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++) {
+        if (pace[i] && is_pace_held(comm, pace[i], NULL))
+            return true;
+    }
+    return false;
+}
+
+bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
+                             struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
+                             MPIR_Request ** request, int *mpi_errno_ptr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const bool is_later = must_line_up(call->comm, pace);
+    struct MPIDI_Gpudt_icoll *o;
+    int i = 0;
+
+    while (i < MPIDI_GPUDT_NIFORMS &&
+           !(pace[i] && (is_later || MPIDI_Gpudt_coll_asks(pace[i]))))
+        i++;
+    if (likely(i == MPIDI_GPUDT_NIFORMS))
+        return false;
+    mpi_errno = icoll_make(call, (enum MPIDI_Gpudt_iform_e) i, pace, &o);
+    MPIR_ERR_CHECK(mpi_errno);
+    *request = o->req;
+    if (!is_later) {
+        form_of(o)->tell(o);
+        o->state = MPIDI_GPUDT_ISTATE__TELLING;
+    }
+    (void) advance(o);
+
+  fn_exit:
+    *mpi_errno_ptr = mpi_errno;
+    return true;
+  fn_fail:
+    goto fn_exit;
+}
