@@ -63,7 +63,7 @@ enum MPIDI_Gpudt_end_e {
     MPIDI_GPUDT_END__FAILED
 };
 
-/* The pace of a kind and size of calls; NULL: they never ask.
+/* The pace of a kind and size of calls among processes of one node; NULL: they never ask.
  *   bytes  (IN)  the same in all processes */
 struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
                                                uint64_t bytes);
@@ -71,12 +71,16 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpud
 /* Whether a call of that kind and size asks. To be called once for each, in their order. */
 bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace);
 
-/* Whether a blocking call asks the other processes: how often that is done depends on what they were
+/* Whether a blocking call asks the other processes of its node: how often that is done depends on what they were
  * told before by calls of that kind and size, which is the same in all of them.
  *   bytes  (IN)  the same in all processes
  * Returns the pace, to be set afterwards; NULL: the call does not ask. */
 struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
                                               uint64_t bytes);
+
+/* The same for processes on several nodes. */
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask_nodes(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                                    uint64_t bytes);
 
 /* Let the next calls ask less and less often, or each of them. */
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
@@ -130,6 +134,10 @@ int MPIDI_Gpudt_agree_scatter(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int ro
 int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *from, int sz,
                                void *to);
 
+/* Let the processes of a communicator agree; any number of them, and any memory.
+ *   is_agreed  (IN/OUT)  whether this process, then whether all do */
+int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_agreed);
+
 /* To be called again and again while the GPU works: messages go on, and other threads can call MPI. */
 void MPIDI_Gpudt_coll_yield(void);
 
@@ -172,5 +180,18 @@ int MPIDI_Gpudt_coll_parts_by_messages(const struct MPIDI_Gpudt_coll_call *c, co
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                  MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+
+/* The collectives of these names among processes on several nodes, each node's part by a collective of
+ * its own (ch3u_gpudt_nodes.c). Return as the functions in mpidi_gpudt_coll.h.
+ *   bytes  (IN)  by which calls are classed, the same in all processes */
+bool MPIDI_Gpudt_nodes_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                 MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_nodes_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm * comm,
+                              MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+bool MPIDI_Gpudt_nodes_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                             uint64_t bytes, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                             int *mpi_errno_ptr);
 
 #endif /* MPIDI_GPUDT_COLL_IMPL_H_INCLUDED */

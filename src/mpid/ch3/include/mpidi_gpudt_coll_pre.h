@@ -46,9 +46,17 @@ struct MPIDI_Gpudt_pace {
                                  * one that asks is told no */
 };
 
+/* Where the processes of a communicator are, as far as this matters. */
+enum MPIDI_Gpudt_coll_place_e {
+    MPIDI_GPUDT_COLL__NEW,      /* not known yet */
+    MPIDI_GPUDT_COLL__ON_NODE,  /* on one node */
+    MPIDI_GPUDT_COLL__ON_NODES, /* on several ones, and several on one of them */
+    MPIDI_GPUDT_COLL__FAR
+};
+
 /* Part of a communicator. All but the mappings is the same in all of its processes. */
 typedef struct MPIDI_Gpudt_coll {
-    enum { MPIDI_GPUDT_COLL__NEW, MPIDI_GPUDT_COLL__ON_NODE, MPIDI_GPUDT_COLL__FAR } place;
+    enum MPIDI_Gpudt_coll_place_e place;
     struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
     struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
     uint64_t nuses;             /* calls that looked for theirs */

@@ -65,3 +65,27 @@ int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const
 {
     return MPIR_Alltoall_intra_scattered(from, sz, MPI_BYTE, to, sz, MPI_BYTE, comm, errflag);
 }
+
+/* Each step doubles the number of processes of which a process knows, itself being the last one. */
+int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_agreed)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const int size = comm->local_size;
+    int32_t own = *is_agreed, other;
+
+    for (int step = 1; step < size; step *= 2) {
+        other = 0;
+        mpi_errno = MPIC_Sendrecv(&own, 1, MPI_INT32_T, (comm->rank + step) % size,
+                                  MPIR_ALLREDUCE_TAG, &other, 1, MPI_INT32_T,
+                                  (comm->rank - step + size) % size, MPIR_ALLREDUCE_TAG, comm,
+                                  MPI_STATUS_IGNORE, errflag);
+        MPIR_ERR_CHECK(mpi_errno);
+        own = own && other;
+    }
+    *is_agreed = own;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

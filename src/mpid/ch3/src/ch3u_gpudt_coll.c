@@ -61,22 +61,24 @@ cvars:
 
 /* ---- the communicator ---- */
 
-/* Whether all processes of a communicator are on one node. Only what is the same in all of them may
- * count. */
-static bool is_on_node(MPIR_Comm * comm)
+/* Where the processes of a communicator are. Only what is the same in all of them may count. */
+static enum MPIDI_Gpudt_coll_place_e place_of(MPIR_Comm * comm)
 {
     MPIDI_VC_t *vc;
 
-    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || comm->node_count != 1 ||
-        comm->local_size < 2 || comm->local_size > MPIR_GPUDT_COMBINE_MAX)
-        return false;
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || comm->local_size < 2)
+        return MPIDI_GPUDT_COLL__FAR;
     /* Numbers of nodes are those of a process group */
     for (int i = 0; i < comm->local_size; i++) {
         MPIDI_Comm_get_vc(comm, i, &vc);
         if (vc->pg != MPIDI_Process.my_pg)
-            return false;
+            return MPIDI_GPUDT_COLL__FAR;
     }
-    return true;
+    if (comm->node_count == 1)
+        return comm->local_size <= MPIR_GPUDT_COMBINE_MAX ?
+            MPIDI_GPUDT_COLL__ON_NODE : MPIDI_GPUDT_COLL__FAR;
+    return comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT ?
+        MPIDI_GPUDT_COLL__ON_NODES : MPIDI_GPUDT_COLL__FAR;
 }
 
 void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
@@ -85,19 +87,26 @@ void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
     comm->dev.gpudt_coll.known = NULL;
 }
 
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                               uint64_t bytes)
+/* As MPIDI_Gpudt_coll_pace, for processes in any place. */
+static struct MPIDI_Gpudt_pace *pace_of(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_place_e place,
+                                        enum MPIDI_Gpudt_coll_e kind, uint64_t bytes)
 {
     MPIDI_Gpudt_coll_t *coll = &comm->dev.gpudt_coll;
     int size = 0;
 
     if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
-        coll->place = is_on_node(comm) ? MPIDI_GPUDT_COLL__ON_NODE : MPIDI_GPUDT_COLL__FAR;
-    if (coll->place == MPIDI_GPUDT_COLL__FAR || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_never)
+        coll->place = place_of(comm);
+    if (coll->place != place || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_never)
         return NULL;
     for (; bytes > 1; bytes /= 2)
         size++;
     return &coll->pace[kind][size];
+}
+
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                               uint64_t bytes)
+{
+    return pace_of(comm, MPIDI_GPUDT_COLL__ON_NODE, kind, bytes);
 }
 
 bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace)
@@ -121,6 +130,14 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt
         return NULL;
     MPIDI_Gpudt_icoll_pace_wait(comm, pace);
     return MPIDI_Gpudt_coll_asks(pace) ? pace : NULL;
+}
+
+struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask_nodes(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                                    uint64_t bytes)
+{
+    struct MPIDI_Gpudt_pace *pace = pace_of(comm, MPIDI_GPUDT_COLL__ON_NODES, kind, bytes);
+
+    return pace && MPIDI_Gpudt_coll_asks(pace) ? pace : NULL;
 }
 
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
@@ -222,7 +239,9 @@ bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
     };
 
     return MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto &&
-        call_do(&c, mpi_errno_ptr);
+        (call_do(&c, mpi_errno_ptr) ||
+         MPIDI_Gpudt_nodes_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag,
+                                     mpi_errno_ptr));
 }
 
 bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
@@ -238,7 +257,9 @@ bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_
     };
 
     return MPIR_CVAR_REDUCE_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto &&
-        call_do(&c, mpi_errno_ptr);
+        (call_do(&c, mpi_errno_ptr) ||
+         MPIDI_Gpudt_nodes_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
+                                  mpi_errno_ptr));
 }
 
 /* In place, a result would overwrite operands of other processes' parts. */

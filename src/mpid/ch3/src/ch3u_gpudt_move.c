@@ -253,10 +253,16 @@ bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int 
                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
     const struct MPIDI_Gpudt_vector v = {.buf = buffer,.count = count,.datatype = datatype };
+    MPI_Aint bytes;
 
-    return MAY_MOVE(BCAST) &&
-        move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v,
-                  bytes_of(count, datatype), root, comm, errflag, mpi_errno_ptr);
+    if (!MAY_MOVE(BCAST))
+        return false;
+    bytes = bytes_of(count, datatype);
+    return move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v, bytes, root, comm,
+                     errflag, mpi_errno_ptr) ||
+        (bytes > 0 && MPIDI_Gpudt_nodes_bcast(buffer, count, datatype, root,
+                                              MPIDI_Gpudt_move_class(bytes), comm, errflag,
+                                              mpi_errno_ptr));
 }
 
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
