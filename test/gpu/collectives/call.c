@@ -140,39 +140,55 @@ static int compare(const struct call *c, struct twin *send, struct twin *recv)
     return ok;
 }
 
-int call_check(const struct call *c, fill_fn fn, unsigned seed)
+void flight_begin(struct flight *f, const struct call *c, fill_fn fn, unsigned seed)
 {
-    struct twin send, recv;
     struct call calls[2] = { *c, *c };
-    MPI_Request request[2] = { MPI_REQUEST_NULL, MPI_REQUEST_NULL };
-    int ok = 1;
 
+    f->call = *c;
+    f->fill = fn;
+    f->seed = seed;
     if (has_buffer(&c->send))
-        twin_make(&send, c->send.kind, c->send.lo, c->send.hi, c->send.shift);
+        twin_make(&f->send, c->send.kind, c->send.lo, c->send.hi, c->send.shift);
     if (has_buffer(&c->recv))
-        twin_make(&recv, c->recv.kind, c->recv.lo, c->recv.hi, c->recv.shift);
-    fill(c, &send, &recv, fn, seed);
+        twin_make(&f->recv, c->recv.kind, c->recv.lo, c->recv.hi, c->recv.shift);
+    fill(c, &f->send, &f->recv, fn, seed);
     if (c->has_twin_comm)
         calls[0].comm = c->twin_comm;
     for (int i = 0; i < 2; i++) {
-        CHECK_MPI(call_start(&calls[i], argument(&c->send, &send, i), argument(&c->recv, &recv, i),
-                             &request[i]));
+        f->request[i] = MPI_REQUEST_NULL;
+        CHECK_MPI(call_start(&calls[i], argument(&c->send, &f->send, i),
+                             argument(&c->recv, &f->recv, i), &f->request[i]));
         if (c->mode == MODE__PERSISTENT)
-            CHECK_MPI(MPI_Start(&request[i]));
+            CHECK_MPI(MPI_Start(&f->request[i]));
     }
-    CHECK_MPI(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
-    ok &= compare(c, &send, &recv);
+}
+
+int flight_end(struct flight *f)
+{
+    const struct call *c = &f->call;
+    int ok = 1;
+
+    CHECK_MPI(MPI_Waitall(2, f->request, MPI_STATUSES_IGNORE));
+    ok &= compare(c, &f->send, &f->recv);
     if (c->mode == MODE__PERSISTENT) {
-        fill(c, &send, &recv, fn, seed + 77);
-        CHECK_MPI(MPI_Startall(2, request));
-        CHECK_MPI(MPI_Waitall(2, request, MPI_STATUSES_IGNORE));
-        ok &= compare(c, &send, &recv);
+        fill(c, &f->send, &f->recv, f->fill, f->seed + 77);
+        CHECK_MPI(MPI_Startall(2, f->request));
+        CHECK_MPI(MPI_Waitall(2, f->request, MPI_STATUSES_IGNORE));
+        ok &= compare(c, &f->send, &f->recv);
         for (int i = 0; i < 2; i++)
-            MPI_Request_free(&request[i]);
+            MPI_Request_free(&f->request[i]);
     }
     if (has_buffer(&c->send))
-        twin_free(&send);
+        twin_free(&f->send);
     if (has_buffer(&c->recv))
-        twin_free(&recv);
+        twin_free(&f->recv);
     return ok;
+}
+
+int call_check(const struct call *c, fill_fn fn, unsigned seed)
+{
+    struct flight f;
+
+    flight_begin(&f, c, fn, seed);
+    return flight_end(&f);
 }

@@ -13,6 +13,7 @@
 #include "twin.h"
 
 #define MAX_PROCS 8
+#define MAX_FLIGHTS 5           /* random calls in flight at a time */
 
 /* F(Name, name): the calls MPI_Name, MPI_Iname and MPI_Name_init. */
 #define MOVING_CALLS(F)                         \
@@ -94,8 +95,21 @@ void part_measure(struct part *p, int are_bytes);
 /* Fills the image of a buffer with valid operands. */
 typedef void (*fill_fn) (struct twin * t, const struct part * p, unsigned seed);
 
-/* Make the call on the twins, then on the buffers, and compare; a persistent one twice, with other
- * data the second time. Collective. Returns 1 if all is well in this process. */
+/* A call in flight: on buffers and on their twins. */
+struct flight {
+    struct call call;
+    fill_fn fill;
+    unsigned seed;
+    struct twin send, recv;
+    MPI_Request request[2];
+};
+
+/* Start the call on the twins, then on the buffers; a blocking one is made. Collective. */
+void flight_begin(struct flight *f, const struct call *c, fill_fn fill, unsigned seed);
+/* Wait, and compare; a persistent call is made once more, with other data. Calls in flight are ended in
+ * the same order in all processes. Returns 1 if all is well in this process. */
+int flight_end(struct flight *f);
+/* Both at once. */
 int call_check(const struct call *c, fill_fn fill, unsigned seed);
 
 /* ---- operands of reductions ---- */
@@ -123,10 +137,25 @@ void op_affine(void *in, void *inout, int *len, MPI_Datatype * type);
 /* ---- tests ---- */
 
 extern int world_rank;
+/* The only kind of memory to draw; MEM__NKINDS: any. */
+extern enum mem_kind kind_only;
 
-/* A random call in random kinds of memory. */
-void moving_call(unsigned long seed, unsigned long index);
-void reducing_call(unsigned long seed, unsigned long index);
+/* A random call in random kinds of memory, and what it uses. */
+struct random_call {
+    struct flight flight;
+    MPI_Datatype type;          /* freed with the call, unless it is null */
+    MPI_Op op;
+    char text[256];             /* for the message of a failure */
+};
+
+/* Begin a random call on communicators of comm_draw. Collective, as is the end. */
+void moving_begin(struct random_call *r, unsigned long seed, unsigned long index);
+void reducing_begin(struct random_call *r, unsigned long seed, unsigned long index);
+void random_end(struct random_call *r);
+/* Many of them, several in flight at a time. Process 0 prints how many a second.
+ *   begin  (IN)  what begins one; NULL: either */
+void many_run(const char *name, void (*begin) (struct random_call *, unsigned long, unsigned long),
+                unsigned long seed, unsigned long ncalls);
 /* A random call that moves data; that of the twins is on MPI_COMM_WORLD, which has the same processes.
  * Returns as call_check. */
 int moving_direct_call(MPI_Comm comm, enum what what, enum mode mode, enum mem_kind kind,
@@ -135,6 +164,8 @@ int moving_direct_call(MPI_Comm comm, enum what what, enum mode mode, enum mem_k
 void local_run(unsigned long seed);
 /* What failed with the release's own handling of device memory. */
 void cases_run(void);
+/* Reductions of datatypes with a negative extent. */
+void negative_run(void);
 /* Collectives that map the other processes' memory; of the pairs of operation and datatype one in
  * one_in. */
 void direct_run(unsigned seed, unsigned one_in);
@@ -149,15 +180,20 @@ void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 void pending_run(unsigned long seed);
 /* A process dies while one is in flight. Ends the program. */
 void dies_run(void);
+/* Reductions and broadcasts on several nodes. */
+void nodes_run(unsigned long seed);
 
-/* A random datatype that may be repeated: elements at multiples of its extent have no byte in
- * common. It has the bounds that MPICH takes it to have, which allocates temporary buffers by them.
- * Freed by the caller. */
+/* A random datatype that may be repeated: elements at multiples of its extent, which may be
+ * negative, have no byte in common. It has the bounds that MPICH takes it to have, which allocates
+ * temporary buffers by them. Freed by the caller. */
 MPI_Datatype type_draw(struct rng *rng, const struct randtype_opts *opts);
 
-/* A communicator of a random kind. *is_inter and *is_topo say which; freed by the caller.
- *   may_be_inter, must_be_topo  (IN)  what the call allows */
+/* A communicator of a random kind, to be used with others of the same processes, and by later calls. It
+ * lives until comms_free.
+ *   may_be_inter, must_be_topo  (IN)   what the call allows
+ *   is_inter                    (OUT)  whether it has two groups */
 MPI_Comm comm_draw(struct rng *rng, int may_be_inter, int must_be_topo, int *is_inter);
+void comms_free(void);
 /* A kind of memory that this machine has. */
 enum mem_kind kind_draw(struct rng *rng);
 /* An offset of a buffer from an aligned address: any, in memory that the CPU does not access. */

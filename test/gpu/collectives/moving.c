@@ -10,6 +10,7 @@
 #include "collectives.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What a call sends and receives: nothing, one message, or one for each peer. */
@@ -56,6 +57,7 @@ static void counts_draw(struct rng *rng, struct drawn *d)
     int n;
 
     MPI_Type_get_extent(d->type, &lb, &extent);
+    extent = labs(extent);
     if (rng_chance(rng, 20))
         most = 1 + (d->size * 10 > extent ? 40000 / (d->size + 1) : 400000 / (extent + 1));
     n = (int) rng_range(rng, 0, most);
@@ -118,7 +120,7 @@ static void part_set(const struct drawn *d, struct part *p, enum amount amount, 
 
     p->n = amount == ONE ? 1 : npeers;
     for (int i = 0; i < p->n || i == 0; i++) {
-        MPI_Aint lb, extent, true_lb, true_extent;
+        MPI_Aint lb, extent, true_lb, true_extent, reach;
         int bytes = in_bytes ? may_be_bytes && rng_chance(own, 30) : as_bytes;
 
         p->type[i] = bytes ? MPI_BYTE : d->type;
@@ -127,8 +129,10 @@ static void part_set(const struct drawn *d, struct part *p, enum amount amount, 
         MPI_Type_get_true_extent(p->type[i], &true_lb, &true_extent);
         if (d->form->displs != DENSE && amount == EACH)
             at += rng_range(own, 0, 2);
-        p->displ[i] = at - (in_bytes ? true_lb : 0);
-        at += p->count[i] * (in_bytes ? extent : 1);
+        /* of elements of a negative extent the last one begins at the lowest address */
+        reach = extent < 0 && p->count[i] > 0 ? (p->count[i] - 1) * extent : 0;
+        p->displ[i] = at - (in_bytes ? true_lb + reach : 0);
+        at += p->count[i] * (in_bytes ? labs(extent) : 1);
     }
     p->kind = kind_draw(own);
     p->shift = shift_draw(own, p->kind);
@@ -157,7 +161,7 @@ static void call_set(const struct drawn *d, struct call *c, struct rng *own)
         c->send.is_in_place = !is_rooted || at_root;
 }
 
-void moving_call(unsigned long seed, unsigned long index)
+void moving_begin(struct random_call *r, unsigned long seed, unsigned long index)
 {
     struct rng common, own;
     struct call c = { 0 };
@@ -176,13 +180,13 @@ void moving_call(unsigned long seed, unsigned long index)
     counts_draw(&common, &d);
     place_find(&common, &c, &d);
     call_set(&d, &c, &own);
-    if (!call_check(&c, bytes_fill, (unsigned) (index * 64 + world_rank)))
-        fprintf(stderr, "[%d] call %lu: %s, mode %d, %s%s to %s%s\n", world_rank, index,
-                call_name(c.what), c.mode, mem_name(c.send.kind),
-                c.send.is_in_place ? " (in place)" : "", mem_name(c.recv.kind),
-                d.is_inter ? ", two groups" : "");
-    MPI_Type_free(&d.type);
-    MPI_Comm_free(&c.comm);
+    r->type = d.type;
+    r->op = MPI_OP_NULL;
+    snprintf(r->text, sizeof(r->text), "call %lu: %s, mode %d, %s%s to %s%s", index,
+             call_name(c.what), c.mode, mem_name(c.send.kind),
+             c.send.is_in_place ? " (in place)" : "", mem_name(c.recv.kind),
+             d.is_inter ? ", two groups" : "");
+    flight_begin(&r->flight, &c, bytes_fill, (unsigned) (index * 64 + world_rank));
 }
 
 int moving_direct_call(MPI_Comm comm, enum what what, enum mode mode, enum mem_kind kind,

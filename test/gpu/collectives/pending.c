@@ -239,7 +239,7 @@ static void pending_complete(struct pending *p, int n, struct rng *rng)
 
 /* All kinds of calls in flight on all communicators, freed ones as well. Some have a process with host
  * memory, and so have blocking ones between them. */
-static void many_run(const MPI_Comm * comms, int ncomms, unsigned long seed, int may_be_host)
+static void together_run(const MPI_Comm * comms, int ncomms, unsigned long seed, int may_be_host)
 {
     static struct pending p[MAX_PENDING];
     struct rng common, own;
@@ -343,7 +343,7 @@ void pending_run(unsigned long seed)
     MPI_Comm_split(MPI_COMM_WORLD, rank < 2 ? 0 : MPI_UNDEFINED, rank, &comms[3]);
     before = direct_count();
     for (int i = 0; i < 4; i++)
-        many_run(comms, 4, seed * 10 + (unsigned long) i, i % 2);
+        together_run(comms, 4, seed * 10 + (unsigned long) i, i % 2);
     if (direct_count() - before < 2 * MAX_PENDING)
         report_fail("only %ld parts and blocks were done directly", direct_count() - before);
     before = direct_count();

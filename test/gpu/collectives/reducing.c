@@ -36,14 +36,6 @@ static void elements_draw(struct rng *rng, struct elements *e)
     e->fill = bytes_fill;
 }
 
-static void elements_free(struct elements *e)
-{
-    if (e->is_made) {
-        MPI_Op_free(&e->op);
-        MPI_Type_free(&e->type);
-    }
-}
-
 static int count_draw(struct rng *rng, int is_made)
 {
     if (rng_chance(rng, 10))
@@ -114,7 +106,7 @@ static void parts_set(struct rng *common, struct rng *own, struct call *c, const
     c->recv.shift = shift_draw(own, c->recv.kind);
 }
 
-void reducing_call(unsigned long seed, unsigned long index)
+void reducing_begin(struct random_call *r, unsigned long seed, unsigned long index)
 {
     struct rng common, own;
     struct call c = { 0 };
@@ -135,14 +127,13 @@ void reducing_call(unsigned long seed, unsigned long index)
     c.op = e.op;
     n = count_draw(&common, e.is_made);
     parts_set(&common, &own, &c, &p, &e, n);
-    if (!call_check(&c, e.fill, (unsigned) (index * 64 + world_rank))) {
-        MPI_Type_get_name(e.type, name, &len);
-        fprintf(stderr, "[%d] call %lu: %s, mode %d, operation %x, %d of %s, %s%s to %s%s\n",
-                world_rank, index, call_name(c.what), c.mode, (unsigned) c.op, n,
-                e.is_made ? "a derived datatype" : name, mem_name(c.send.kind),
-                c.send.is_in_place ? " (in place)" : "", mem_name(c.recv.kind),
-                is_inter ? ", two groups" : "");
-    }
-    elements_free(&e);
-    MPI_Comm_free(&c.comm);
+    r->type = e.is_made ? e.type : MPI_DATATYPE_NULL;
+    r->op = e.is_made ? e.op : MPI_OP_NULL;
+    MPI_Type_get_name(e.type, name, &len);
+    snprintf(r->text, sizeof(r->text), "call %lu: %s, mode %d, operation %x, %d of %s, %s%s to %s%s",
+             index, call_name(c.what), c.mode, (unsigned) c.op, n,
+             e.is_made ? "a derived datatype" : name, mem_name(c.send.kind),
+             c.send.is_in_place ? " (in place)" : "", mem_name(c.recv.kind),
+             is_inter ? ", two groups" : "");
+    flight_begin(&r->flight, &c, e.fill, (unsigned) (index * 64 + world_rank));
 }
