@@ -90,5 +90,7 @@ void random_cases(uint64_t seed, long cases, long first);
 /* Calls that must fail, or do nothing; driver calls that fail: faults.c. */
 void errors(void);
 void faults(void);
+/* Memory that collective operations take: bounded.c. */
+void bounded(void);
 
 #endif /* FILES_H_INCLUDED */

@@ -10,6 +10,7 @@
  *     files [SEED [CASES [FIRST]]]   a case does not depend on those before it
  *     files errors                   calls that must fail, or do nothing
  *     files faults                   each driver call fails once; emulated driver only
+ *     files bounded                  collective operations take little memory
  *
  * The file is in a new folder in TMPDIR. */
 
@@ -41,6 +42,8 @@ int main(int argc, char **argv)
         errors();
     else if (strcmp(argv[1], "faults") == 0)
         faults();
+    else if (strcmp(argv[1], "bounded") == 0)
+        bounded();
     else
         report_fail("no test '%s'", argv[1]);
     folder_remove();

@@ -3,13 +3,21 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Blocking collective file operations on GPU buffers. Other processes may have host buffers and do
- * not know of ours, so the driver's operation is called once, with the whole packed data in host
- * memory. Must not know how buffers are packed. */
+/* Blocking collective file operations, where some processes have buffers that are staged. They go
+ * in rounds: each is a collective operation of the driver, on one chunk of the packed data of each
+ * such process. While it runs, the GPU packs the next chunk, or unpacks the one before. A host
+ * buffer is moved in the first round, and its process takes part in the others with no data.
+ *
+ * All processes need to know the number of rounds, and those with host buffers shall not pay for
+ * it. The generic driver lets all processes exchange the range that each accesses, and with it
+ * goes the number of rounds that each asks for (ADIOI_Gpudt_exchange). It does not if collective
+ * buffering is disabled, but then it has no messages at all, and each process may move its chunks
+ * independently. Otherwise there is one round, with the whole packed data: in drivers that have
+ * collective algorithms of their own, with the hint romio_cb_pfr, and in atomic files.
+ *
+ * Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
-
-#include <string.h>
 
 #ifdef HAVE_WEAK_SYMBOLS
 /* Include mapping from MPI->PMPI */
@@ -17,92 +25,169 @@
 #include "mpioprof.h"
 #endif
 
-/* Replace the individual file pointer by an offset, and move it by n bytes. The drivers read a
- * pointer at any time until a nonblocking operation is complete, and move it by what they read. A
- * pointer within an etype, after a read from a file that ended there, stays with the driver. */
-static void pointer_take(ADIO_File fd, MPI_Count n, struct MPIOI_Gpudt_whole *whole)
+struct rounds {
+    ADIO_File fd;
+    MPIR_Ext_gpudt_stage_t *stage;      /* NULL, if that is what failed */
+    int is_read;
+    int file_ptr_type;
+    ADIO_Offset offset;
+    MPI_Count n;                /* bytes to move: of a read no more than the file has */
+    MPI_Count chunk;            /* bytes of a round; 0 if there is nothing to move */
+    int failure;                /* an MPI error code; the process then takes part with no data */
+};
+
+/* Whether the driver's operation exchanges the number of rounds. All processes have the same answer. */
+static int has_exchange(ADIO_File fd, int is_read)
 {
-    int is_contig, error_code;
-    ADIO_Offset at;
-
-    ADIOI_Datatype_iscontig(fd->filetype, &is_contig);
-    if (is_contig && (fd->fp_ind - fd->disp) % fd->etype_size)
-        return;
-    at = MPIOI_Gpudt_view_position(fd);
-    ADIO_SeekIndividual(fd, at + n / fd->etype_size, ADIO_SEEK_SET, &error_code);
-    whole->file_ptr_type = ADIO_EXPLICIT_OFFSET;
-    whole->offset = at;
-}
-
-int MPIOI_Gpudt_whole_make(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                           int file_ptr_type, ADIO_Offset offset, int is_read,
-                           struct MPIOI_Gpudt_whole *whole)
-{
-    MPI_Count chunk;
-    int error_code;
-
-    memset(whole, 0, sizeof(*whole));
-    error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, 0, &whole->stage);
-    if (whole->stage == NULL && error_code == MPI_SUCCESS)
+    if (fd->hints->cb_pfr != ADIOI_HINT_DISABLE)
         return 0;
-    whole->file_ptr_type = file_ptr_type;
-    whole->offset = offset;
-    if (whole->stage) {
-        whole->n = MPIR_Ext_gpudt_stage_size(whole->stage);
-        if (file_ptr_type == ADIO_INDIVIDUAL)
-            pointer_take(fd, whole->n, whole);
-        if (is_read)
-            error_code = MPIOI_Gpudt_view_clip(fd, whole->file_ptr_type == ADIO_INDIVIDUAL ?
-                                               MPIOI_Gpudt_view_position(fd) : whole->offset,
-                                               &whole->n);
-        if (error_code == MPI_SUCCESS)
-            error_code = MPIR_Ext_gpudt_stage_alloc(whole->stage, 1, 1, &chunk);
-        if (error_code == MPI_SUCCESS && !is_read)
-            error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 0);
-        if (error_code == MPI_SUCCESS)
-            error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
-    }
-    if (error_code != MPI_SUCCESS)
-        whole->n = 0;
-    else
-        whole->mem = MPIR_Ext_gpudt_stage_mem(whole->stage, 0);
-    whole->failure = error_code;
-    error_code = MPIOI_Gpudt_bytes_make(whole->n, &whole->bytes);
-    if (error_code != MPI_SUCCESS)
-        whole->failure = error_code;
-    return 1;
+    return is_read ? fd->fns->ADIOI_xxx_ReadStridedColl == ADIOI_GEN_ReadStridedColl :
+        fd->fns->ADIOI_xxx_WriteStridedColl == ADIOI_GEN_WriteStridedColl;
 }
 
-int MPIOI_Gpudt_whole_end(struct MPIOI_Gpudt_whole *whole, int is_read, int error_code)
+/* Whether it has no messages, and need not be one operation. */
+static int is_independent(ADIO_File fd, int is_read)
 {
-    MPIOI_Gpudt_bytes_free(&whole->bytes);
-    if (whole->failure != MPI_SUCCESS)
-        error_code = whole->failure;
-    if (error_code == MPI_SUCCESS && is_read && whole->n > 0)
-        error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 1);
-    if (error_code == MPI_SUCCESS)
-        error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
-    MPIR_Ext_gpudt_stage_free(whole->stage);
-    whole->stage = NULL;
+    return has_exchange(fd, is_read) && !fd->atomicity &&
+        (is_read ? fd->hints->cb_read : fd->hints->cb_write) == ADIOI_HINT_DISABLE;
+}
+
+static void rounds_init(struct rounds *r, int file_ptr_type, ADIO_Offset offset)
+{
+    const int is_whole = r->fd->atomicity || !has_exchange(r->fd, r->is_read);
+
+    r->file_ptr_type = file_ptr_type;
+    r->offset = offset;
+    if (r->stage == NULL)
+        return;
+    r->n = MPIR_Ext_gpudt_stage_size(r->stage);
+    MPIOI_Gpudt_view_take(r->fd, r->n, &r->file_ptr_type, &r->offset);
+    if (r->is_read)
+        r->failure = MPIOI_Gpudt_view_clip(r->fd, r->file_ptr_type == ADIO_INDIVIDUAL ?
+                                           MPIOI_Gpudt_view_position(r->fd) : r->offset, &r->n);
+    if (r->failure == MPI_SUCCESS && r->n > 0)
+        r->failure = MPIR_Ext_gpudt_stage_alloc(r->stage, r->fd->etype_size, is_whole, &r->chunk);
+    if (r->failure == MPI_SUCCESS && r->n > 0 && !r->is_read)
+        r->failure = MPIR_Ext_gpudt_stage_start(r->stage, 0, 0, MPL_MIN(r->chunk, r->n), 0);
+}
+
+/* Prepare the memory of round i: wait until it is packed, or the last but one is unpacked. Returns
+ * the bytes of the round. */
+static MPI_Count round_begin(struct rounds *r, ADIO_Offset i)
+{
+    const MPI_Count first = i * r->chunk, n = MPL_MIN(r->chunk, r->n - first);
+
+    if (r->failure != MPI_SUCCESS || n <= 0)
+        return 0;
+    if (!r->is_read && first + n < r->n)
+        r->failure = MPIR_Ext_gpudt_stage_start(r->stage, (i + 1) % MPIR_EXT_GPUDT_CHUNKS, first + n,
+                                                MPL_MIN(r->chunk, r->n - first - n), 0);
+    if (r->failure == MPI_SUCCESS)
+        r->failure = MPIR_Ext_gpudt_stage_wait(r->stage, i % MPIR_EXT_GPUDT_CHUNKS);
+    return r->failure == MPI_SUCCESS ? n : 0;
+}
+
+static int driver_call(ADIO_File fd, int is_read, void *mem, const struct MPIOI_Gpudt_bytes *bytes,
+                       int file_ptr_type, ADIO_Offset offset)
+{
+    ADIO_Status status;
+    int error_code = MPI_SUCCESS;
+
+    if (is_read)
+        ADIO_ReadStridedColl(fd, mem, bytes->count, bytes->type, file_ptr_type, offset, &status,
+                             &error_code);
+    else
+        ADIO_WriteStridedColl(fd, mem, bytes->count, bytes->type, file_ptr_type, offset, &status,
+                              &error_code);
     return error_code;
 }
 
-#define BLOCKING(name_, buf_t_, is_read_)                                                         \
-void MPIOI_Gpudt_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,            \
-                         int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,             \
-                         int *error_code)                                                         \
-{                                                                                                 \
-    struct MPIOI_Gpudt_whole w;                                                                   \
-    ADIO_Status mine;                                                                             \
-                                                                                                  \
-    if (MPIOI_Gpudt_whole_make(fd, buf, count, datatype, file_ptr_type, offset, is_read_, &w)) {  \
-        ADIO_##name_(fd, w.mem, w.bytes.count, w.bytes.type, w.file_ptr_type, w.offset, &mine,    \
-                     error_code);                                                                 \
-        *error_code = MPIOI_Gpudt_whole_end(&w, is_read_, *error_code);                           \
-        status_set(status, datatype, w.n, *error_code);                                           \
-    } else {                                                                                      \
-        ADIO_##name_(fd, buf, count, datatype, file_ptr_type, offset, status, error_code);        \
-    }                                                                                             \
+static void round_do(struct rounds *r, ADIO_Offset i)
+{
+    const int part = i % MPIR_EXT_GPUDT_CHUNKS;
+    struct MPIOI_Gpudt_bytes bytes;
+    MPI_Count n = round_begin(r, i);
+    void *mem = n > 0 ? MPIR_Ext_gpudt_stage_mem(r->stage, part) : NULL;
+    ADIO_Offset offset = r->offset;
+    int error_code;
+
+    error_code = MPIOI_Gpudt_bytes_make(n, &bytes);
+    if (r->failure == MPI_SUCCESS)
+        r->failure = error_code;
+    /* no data is at the end of the data, so that it does not widen the range that others access */
+    if (r->file_ptr_type == ADIO_EXPLICIT_OFFSET)
+        offset += MPL_MIN(i * r->chunk, r->n) / r->fd->etype_size;
+    error_code = driver_call(r->fd, r->is_read, mem, &bytes, r->file_ptr_type, offset);
+    MPIOI_Gpudt_bytes_free(&bytes);
+    if (r->failure == MPI_SUCCESS)
+        r->failure = error_code;
+    if (r->is_read && r->failure == MPI_SUCCESS && n > 0)
+        r->failure = MPIR_Ext_gpudt_stage_start(r->stage, part, i * r->chunk, n, 1);
+}
+
+/* The ranges of rounds need not overlap even if those of the whole operation do. A write then does
+ * not wait for that of another process, which may rewrite what is between its own data. */
+static int rounds_end(ADIO_File fd, int is_read, ADIO_Offset total)
+{
+    return total > 1 && !is_read ? MPI_Barrier(fd->comm) : MPI_SUCCESS;
+}
+
+/* All rounds of a process with a GPU buffer, or one that it could not make a stage for. */
+static int rounds_run(struct rounds *r)
+{
+    ADIO_Offset total;
+    int error_code;
+
+    r->fd->gpudt_rounds = r->chunk > 0 ? (r->n + r->chunk - 1) / r->chunk : 1;
+    round_do(r, 0);
+    total = has_exchange(r->fd, r->is_read) ? r->fd->gpudt_rounds : 1;
+    r->fd->gpudt_rounds = 0;
+    for (ADIO_Offset i = 1; i < total; i++) {
+        round_do(r, i);
+        r->fd->gpudt_rounds = 0;
+    }
+    error_code = rounds_end(r->fd, r->is_read, total);
+    if (r->failure == MPI_SUCCESS)
+        r->failure = error_code;
+    for (int i = 0; r->stage && i < MPIR_EXT_GPUDT_CHUNKS; i++) {
+        error_code = MPIR_Ext_gpudt_stage_wait(r->stage, i);
+        if (r->failure == MPI_SUCCESS)
+            r->failure = error_code;
+    }
+    MPIR_Ext_gpudt_stage_free(r->stage);
+    return r->failure;
+}
+
+/* Where an operation ended that had all of its data in the first round, in etypes. */
+static ADIO_Offset end_of(ADIO_File fd, int count, MPI_Datatype datatype, int file_ptr_type,
+                          ADIO_Offset offset)
+{
+    MPI_Count size;
+
+    if (file_ptr_type == ADIO_INDIVIDUAL)
+        return MPIOI_Gpudt_view_position(fd);
+    MPI_Type_size_x(datatype, &size);
+    return offset + size * count / fd->etype_size;
+}
+
+/* The rounds after the first of a process with a host buffer. Returns the first error.
+ *   at          (IN)  where the first ended
+ *   error_code  (IN)  of the first */
+static int rounds_follow(ADIO_File fd, int is_read, ADIO_Offset at, int error_code)
+{
+    const struct MPIOI_Gpudt_bytes none = { MPI_BYTE, 0 };
+    const ADIO_Offset total = fd->gpudt_rounds;
+    int err;
+
+    for (ADIO_Offset i = 1; i < total; i++) {
+        fd->gpudt_rounds = 0;
+        err = driver_call(fd, is_read, NULL, &none, ADIO_EXPLICIT_OFFSET, at);
+        if (error_code == MPI_SUCCESS)
+            error_code = err;
+    }
+    fd->gpudt_rounds = 0;
+    err = rounds_end(fd, is_read, total);
+    return error_code == MPI_SUCCESS ? err : error_code;
 }
 
 static void status_set(ADIO_Status * status, MPI_Datatype datatype, MPI_Count n, int error_code)
@@ -113,5 +198,51 @@ static void status_set(ADIO_Status * status, MPI_Datatype datatype, MPI_Count n,
 #endif
 }
 
-BLOCKING(ReadStridedColl, void, 1)
-BLOCKING(WriteStridedColl, const void, 0)
+/* As the driver does it if collective buffering is disabled. */
+#define INDEPENDENT(name_, buf_t_)                                                                \
+static void independent_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,     \
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,      \
+                                int *error_code)                                                  \
+{                                                                                                 \
+    int is_contig_mem, is_contig_file;                                                            \
+                                                                                                  \
+    ADIOI_Datatype_iscontig(datatype, &is_contig_mem);                                            \
+    ADIOI_Datatype_iscontig(fd->filetype, &is_contig_file);                                       \
+    if (is_contig_mem && is_contig_file)                                                          \
+        MPIOI_Gpudt_##name_##Contig(fd, buf, count, datatype, file_ptr_type,                      \
+                                    fd->disp + fd->etype_size * offset, status, error_code);      \
+    else                                                                                          \
+        MPIOI_Gpudt_##name_##Strided(fd, buf, count, datatype, file_ptr_type, offset, status,     \
+                                     error_code);                                                 \
+}
+
+INDEPENDENT(Read, void)
+INDEPENDENT(Write, const void)
+
+#define BLOCKING(name_, buf_t_, is_read_)                                                         \
+void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,                      \
+                                      MPI_Datatype datatype, int file_ptr_type,                   \
+                                      ADIO_Offset offset, ADIO_Status * status, int *error_code)  \
+{                                                                                                 \
+    struct rounds r = {.fd = fd,.is_read = is_read_ };                                            \
+                                                                                                  \
+    r.failure = MPIR_Ext_gpudt_stage_make(buf, count, datatype, 0, &r.stage);                     \
+    if (r.stage == NULL && r.failure == MPI_SUCCESS) {                                            \
+        ADIO_##name_##StridedColl(fd, buf, count, datatype, file_ptr_type, offset, status,        \
+                                  error_code);                                                    \
+        if (fd->gpudt_rounds)                                                                     \
+            *error_code = rounds_follow(fd, is_read_,                                             \
+                                        end_of(fd, count, datatype, file_ptr_type, offset),       \
+                                        *error_code);                                             \
+    } else if (r.stage && is_independent(fd, is_read_)) {                                         \
+        MPIR_Ext_gpudt_stage_free(r.stage);                                                       \
+        independent_##name_(fd, buf, count, datatype, file_ptr_type, offset, status, error_code); \
+    } else {                                                                                      \
+        rounds_init(&r, file_ptr_type, offset);                                                   \
+        *error_code = rounds_run(&r);                                                             \
+        status_set(status, datatype, r.n, *error_code);                                           \
+    }                                                                                             \
+}
+
+BLOCKING(Read, void, 1)
+BLOCKING(Write, const void, 0)

@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Independent file operations on buffers that are staged. The packed data is moved in chunks, each by an
- * operation of the driver on contiguous bytes, at an explicit offset. While the file operation of a
- * chunk runs, the GPU packs the next one, or unpacks the one before. A write to an atomic file is one
- * operation, and so is a read from it. Must not know how buffers are packed. */
+/* Independent file operations on buffers that are staged. The packed data is moved in chunks, each
+ * by an operation of the driver on contiguous bytes, at an explicit offset. While the file
+ * operation of a chunk runs, the GPU packs the next one, or unpacks the one before. In an atomic
+ * file that is done under a lock of the whole range if that is contiguous; else it is one
+ * operation, which locks. Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
 
@@ -112,7 +113,7 @@ static int transfer_run(struct transfer *t)
     if (error_code != MPI_SUCCESS || t->n == 0)
         return error_code;
     error_code = MPIR_Ext_gpudt_stage_alloc(t->stage, t->is_contig ? 1 : t->fd->etype_size,
-                                            t->fd->atomicity, &chunk);
+                                            t->fd->atomicity && !t->is_contig, &chunk);
     if (error_code == MPI_SUCCESS)
         error_code = t->is_read ? read_chunks(t, chunk) : write_chunks(t, chunk);
     return error_code;

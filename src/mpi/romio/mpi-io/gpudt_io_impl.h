@@ -17,6 +17,13 @@
  * that of ADIOI_Get_position does. */
 ADIO_Offset MPIOI_Gpudt_view_position(ADIO_File fd);
 
+/* For an operation at the individual file pointer: replace that by an offset, and move it by n
+ * bytes. The drivers read a pointer at any time until a nonblocking operation is complete, and
+ * move it by what they read. A pointer within an etype, after a read from a file that ended there,
+ * stays with the driver.
+ *   file_ptr_type, offset  (IN/OUT)  where the operation begins */
+void MPIOI_Gpudt_view_take(ADIO_File fd, MPI_Count n, int *file_ptr_type, ADIO_Offset * offset);
+
 /* The bytes that a read of n bytes would find before the end of the file. In a noncontiguous view
  * whole etypes are counted.
  *   offset  (IN)      where it begins, in etypes
@@ -36,29 +43,5 @@ struct MPIOI_Gpudt_bytes {
  * MPIOI_Gpudt_bytes_free. Returns an MPI error code, and then describes no bytes. */
 int MPIOI_Gpudt_bytes_make(MPI_Count n, struct MPIOI_Gpudt_bytes *bytes);
 void MPIOI_Gpudt_bytes_free(struct MPIOI_Gpudt_bytes *bytes);
-
-/* ---- buffers that are staged as a whole: gpudt_collective.c ---- */
-
-/* A process whose buffer cannot be staged takes part in the collective operation with no data, as
- * others would wait for it, and reports the error afterwards. */
-struct MPIOI_Gpudt_whole {
-    MPIR_Ext_gpudt_stage_t *stage;      /* NULL, if that is what failed */
-    int failure;                /* an MPI error code */
-    void *mem;                  /* this and the rest are for the driver's operation */
-    MPI_Count n;                /* bytes of it: of a read no more than the file has */
-    struct MPIOI_Gpudt_bytes bytes;
-    int file_ptr_type;
-    ADIO_Offset offset;
-};
-
-/* Prepare a collective operation; for a write, pack. Returns 0 if the buffer is host memory. The
- * individual file pointer may have been moved already. */
-int MPIOI_Gpudt_whole_make(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                           int file_ptr_type, ADIO_Offset offset, int is_read,
-                           struct MPIOI_Gpudt_whole *whole);
-
-/* After the operation: for a read, unpack; free. Returns the first error.
- *   error_code  (IN)  of the operation */
-int MPIOI_Gpudt_whole_end(struct MPIOI_Gpudt_whole *whole, int is_read, int error_code);
 
 #endif /* GPUDT_IO_IMPL_H_INCLUDED */

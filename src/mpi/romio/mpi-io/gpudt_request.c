@@ -3,14 +3,17 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Nonblocking collective file operations on GPU buffers. The driver's operation is started with the
- * whole packed data in host memory. The program gets a generalized request around that of the
- * driver, which unpacks and frees when the driver's is complete. An error before that is reported
- * by this request, too: other processes wait for this one to take part in the operation. Must not
- * know how buffers are packed. */
+/* Nonblocking collective file operations on buffers that are staged. The driver's operation is
+ * started with the whole packed data in host memory: rounds, as of blocking operations, would need
+ * a request around the driver's in each process, also in those with host buffers. The program gets
+ * a generalized request around that of the driver, which unpacks and frees when the driver's is
+ * complete. An error before that is reported by this request, too: other processes wait for this
+ * one to take part in the operation. Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
 #include "mpiu_greq.h"
+
+#include <string.h>
 
 #ifdef HAVE_WEAK_SYMBOLS
 /* Include mapping from MPI->PMPI */
@@ -18,17 +21,84 @@
 #include "mpioprof.h"
 #endif
 
+/* A process whose buffer cannot be staged takes part in the operation with no data, as others would
+ * wait for it, and reports the error afterwards. */
+struct whole {
+    MPIR_Ext_gpudt_stage_t *stage;      /* NULL, if that is what failed */
+    int failure;                /* an MPI error code */
+    void *mem;                  /* this and the rest are for the driver's operation */
+    MPI_Count n;                /* bytes of it: of a read no more than the file has */
+    struct MPIOI_Gpudt_bytes bytes;
+    int file_ptr_type;
+    ADIO_Offset offset;
+};
+
 struct nonblocking {
-    struct MPIOI_Gpudt_whole whole;
+    struct whole whole;
     int is_read;
     MPI_Request inner, outer;   /* the driver's; the program's */
     int is_complete;
     int error_code;
 };
 
+/* Prepare an operation; for a write, pack. Returns 0 if the buffer is host memory. The individual
+ * file pointer may have been moved already. */
+static int whole_make(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
+                      int file_ptr_type, ADIO_Offset offset, int is_read, struct whole *whole)
+{
+    MPI_Count chunk;
+    int error_code;
+
+    memset(whole, 0, sizeof(*whole));
+    error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, 0, &whole->stage);
+    if (whole->stage == NULL && error_code == MPI_SUCCESS)
+        return 0;
+    whole->file_ptr_type = file_ptr_type;
+    whole->offset = offset;
+    if (whole->stage) {
+        whole->n = MPIR_Ext_gpudt_stage_size(whole->stage);
+        MPIOI_Gpudt_view_take(fd, whole->n, &whole->file_ptr_type, &whole->offset);
+        if (is_read)
+            error_code = MPIOI_Gpudt_view_clip(fd, whole->file_ptr_type == ADIO_INDIVIDUAL ?
+                                               MPIOI_Gpudt_view_position(fd) : whole->offset,
+                                               &whole->n);
+        if (error_code == MPI_SUCCESS && whole->n > 0)
+            error_code = MPIR_Ext_gpudt_stage_alloc(whole->stage, 1, 1, &chunk);
+        if (error_code == MPI_SUCCESS && whole->n > 0 && !is_read)
+            error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 0);
+        if (error_code == MPI_SUCCESS)
+            error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
+    }
+    if (error_code != MPI_SUCCESS)
+        whole->n = 0;
+    else
+        whole->mem = MPIR_Ext_gpudt_stage_mem(whole->stage, 0);
+    whole->failure = error_code;
+    error_code = MPIOI_Gpudt_bytes_make(whole->n, &whole->bytes);
+    if (error_code != MPI_SUCCESS)
+        whole->failure = error_code;
+    return 1;
+}
+
+/* After the operation: for a read, unpack; free. Returns the first error.
+ *   error_code  (IN)  of the operation */
+static int whole_end(struct whole *whole, int is_read, int error_code)
+{
+    MPIOI_Gpudt_bytes_free(&whole->bytes);
+    if (whole->failure != MPI_SUCCESS)
+        error_code = whole->failure;
+    if (error_code == MPI_SUCCESS && is_read && whole->n > 0)
+        error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 1);
+    if (error_code == MPI_SUCCESS)
+        error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
+    MPIR_Ext_gpudt_stage_free(whole->stage);
+    whole->stage = NULL;
+    return error_code;
+}
+
 static void complete(struct nonblocking *nb, int error_code)
 {
-    nb->error_code = MPIOI_Gpudt_whole_end(&nb->whole, nb->is_read, error_code);
+    nb->error_code = whole_end(&nb->whole, nb->is_read, error_code);
     nb->is_complete = 1;
 }
 
@@ -109,7 +179,7 @@ static void request_make(struct nonblocking *nb, int *error_code, ADIO_Request *
     }
     if (nb->inner != MPI_REQUEST_NULL)
         MPI_Wait(&nb->inner, MPI_STATUS_IGNORE);
-    MPIOI_Gpudt_whole_end(&nb->whole, nb->is_read, *error_code);
+    whole_end(&nb->whole, nb->is_read, *error_code);
     ADIOI_Free(nb);
 }
 
@@ -118,10 +188,10 @@ void MPIOI_Gpudt_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype dat
                          int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,           \
                          int *error_code)                                                         \
 {                                                                                                 \
-    struct MPIOI_Gpudt_whole w;                                                                   \
+    struct whole w;                                                                               \
     struct nonblocking *nb;                                                                       \
                                                                                                   \
-    if (!MPIOI_Gpudt_whole_make(fd, buf, count, datatype, file_ptr_type, offset, is_read_, &w)) { \
+    if (!whole_make(fd, buf, count, datatype, file_ptr_type, offset, is_read_, &w)) {             \
         ADIO_##name_(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);       \
         return;                                                                                   \
     }                                                                                             \

@@ -54,6 +54,22 @@ ADIO_Offset MPIOI_Gpudt_view_position(ADIO_File fd)
     }
 }
 
+void MPIOI_Gpudt_view_take(ADIO_File fd, MPI_Count n, int *file_ptr_type, ADIO_Offset * offset)
+{
+    int is_contig, error_code;
+    ADIO_Offset at;
+
+    if (*file_ptr_type != ADIO_INDIVIDUAL)
+        return;
+    ADIOI_Datatype_iscontig(fd->filetype, &is_contig);
+    if (is_contig && (fd->fp_ind - fd->disp) % fd->etype_size)
+        return;
+    at = MPIOI_Gpudt_view_position(fd);
+    ADIO_SeekIndividual(fd, at + n / fd->etype_size, ADIO_SEEK_SET, &error_code);
+    *file_ptr_type = ADIO_EXPLICIT_OFFSET;
+    *offset = at;
+}
+
 int MPIOI_Gpudt_view_clip(ADIO_File fd, ADIO_Offset offset, MPI_Count * n)
 {
     int error_code = MPI_SUCCESS, is_contig;

@@ -26,9 +26,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of a GPU buffer that an independent file operation packs and writes, or reads and
-        unpacks, at a time; rounded down to a multiple of the etype's size. At most
-        MPIR_CVAR_GPUDT_MSG_CHUNK.
+        Bytes of a GPU buffer that a file operation packs and writes, or reads and unpacks, at a time;
+        rounded down to a multiple of the etype's size. At most MPIR_CVAR_GPUDT_MSG_CHUNK.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
