@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What ROMIO needs of the datatype engine: buffers of the program in GPU memory, and host buffers of
- * many small blocks, are staged in host memory, where file operations find their packed data. The
- * same with and without CUDA. As mpir_ext.h it must not know MPICH's internals. */
+/* What ROMIO needs of the datatype engine: buffers of the program in GPU memory, host buffers of many
+ * small blocks, and all buffers for a file in the external32 representation are staged in host
+ * memory, where file operations find their packed data. The same with and without CUDA. As
+ * mpir_ext.h it must not know MPICH's internals. */
 
 #ifndef MPIR_EXT_GPUDT_H_INCLUDED
 #define MPIR_EXT_GPUDT_H_INCLUDED
@@ -21,15 +22,21 @@ typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
 /* Bytes of a host buffer that are packed at a time; as many as ROMIO's buffer for data sieving. */
 #define MPIR_EXT_GPUDT_HOST_CHUNK (512 * 1024)
 
+/* How a buffer is staged. Host memory, too, if packing it is faster than accessing the file block by
+ * block: */
+#define MPIR_EXT_GPUDT_IF_FASTER 1
+/* Any memory, and the packed data is converted to external32. Numbers that are shorter there are
+ * followed by zeros, so that it has the size of the native data. */
+#define MPIR_EXT_GPUDT_EXTERNAL 2
+
 /* Describe a buffer. Costs a few loads while the process has no GPU, else at most the queries of
  * MPIR_Gpudt_buffer_make.
  *   buf, count, datatype (IN)   the buffer
- *   may_be_host          (IN)   whether host memory is staged if packing it is faster than accessing
- *                               the file block by block
+ *   how                  (IN)   flags of those above, or 0
  *   stage                (OUT)  NULL on failure, or if the buffer shall not be staged. Freed by
  *                               MPIR_Ext_gpudt_stage_free
  * This and the other functions return an MPI error code. */
-int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int may_be_host,
+int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int how,
                               MPIR_Ext_gpudt_stage_t ** stage);
 
 /* Bytes of the packed data. */
@@ -37,7 +44,8 @@ MPI_Count MPIR_Ext_gpudt_stage_size(const MPIR_Ext_gpudt_stage_t * stage);
 
 /* Get host memory; to be called once.
  *   unit      (IN)   chunks are multiples of this many bytes, except the last one
- *   is_whole  (IN)   whether the buffer is to be one chunk, whatever its size
+ *   is_whole  (IN)   whether the buffer is to be one chunk, whatever its size, as it is for external32
+ *                    if the datatype has numbers of several sizes
  *   chunk     (OUT)  bytes of a chunk; not less than the size if there is only one */
 int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, int is_whole,
                                MPI_Count * chunk);
@@ -46,7 +54,7 @@ int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, i
 void *MPIR_Ext_gpudt_stage_mem(const MPIR_Ext_gpudt_stage_t * stage, int i);
 
 /* Start to move bytes [first, first + n) of the packed data between the buffer and the memory of
- * chunk i, which no other move is using.
+ * chunk i, which no other move is using. They are a chunk, or the beginning of one.
  *   unpack  (IN)  whether to the buffer */
 int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count first, MPI_Count n,
                                int unpack);

@@ -109,6 +109,15 @@ int MPIR_Gpudt_cpu_pack_external(const void *inbuf, MPI_Aint incount, MPI_Dataty
 int MPIR_Gpudt_cpu_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
                                    MPI_Datatype datatype, MPI_Aint * actual);
 
+/* Bytes of each number of a datatype if all have the same, in external32 as well; 0 if they have not.
+ * Its packed data then becomes external data number by number. */
+int MPIR_Gpudt_cpu_external_number(MPI_Datatype datatype);
+
+/* Convert packed data to external data or back, in place.
+ *   n     (IN)  bytes; a part of a number at the end stays as it is
+ *   size  (IN)  of each number */
+void MPIR_Gpudt_cpu_external_swap(void *packed, MPI_Aint n, int size);
+
 /* Bytes of one datatype as external data; 0 for a predefined type without such a representation,
  * which packing reports, and without memory. */
 MPI_Aint MPIR_Gpudt_cpu_size_external(MPI_Datatype datatype);

@@ -226,7 +226,8 @@ void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,    
 {                                                                                                 \
     struct rounds r = {.fd = fd,.is_read = is_read_ };                                            \
                                                                                                   \
-    r.failure = MPIR_Ext_gpudt_stage_make(buf, count, datatype, 0, &r.stage);                     \
+    r.failure = MPIR_Ext_gpudt_stage_make(buf, count, datatype, MPIOI_Gpudt_representation(fd),   \
+                                          &r.stage);                                              \
     if (r.stage == NULL && r.failure == MPI_SUCCESS) {                                            \
         ADIO_##name_##StridedColl(fd, buf, count, datatype, file_ptr_type, offset, status,        \
                                   error_code);                                                    \

@@ -170,11 +170,12 @@ static int is_done(ADIO_File fd, const void *buf, int count, MPI_Datatype dataty
                    int *error_code)
 {
     struct transfer t = {.fd = fd,.is_read = is_read };
-    /* What one operation has to move, or an etype, could be as long as the buffer */
-    const int may_be_host = is_strided && !fd->atomicity &&
-        fd->etype_size <= MPIR_EXT_GPUDT_HOST_CHUNK;
+    int how = MPIOI_Gpudt_representation(fd);
 
-    *error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, may_be_host, &t.stage);
+    /* What one operation has to move, or an etype, could be as long as the buffer */
+    if (is_strided && !fd->atomicity && fd->etype_size <= MPIR_EXT_GPUDT_HOST_CHUNK)
+        how |= MPIR_EXT_GPUDT_IF_FASTER;
+    *error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, how, &t.stage);
     if (t.stage == NULL && *error_code == MPI_SUCCESS)
         return 0;
     if (t.stage) {

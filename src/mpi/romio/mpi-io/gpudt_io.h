@@ -3,11 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* File operations on buffers in GPU memory. Included at the end of mpioimpl.h, it puts functions
- * with the same parameters in the place of the calls from MPI_File_* to the file system's driver.
- * Those stage a GPU buffer in host memory, and call the driver with that; for host memory they call
- * the driver with what they were given. The callers have checked their arguments, hold the lock of
- * a contiguous range of an atomic file, and have moved the shared file pointer. */
+/* File operations on buffers in GPU memory, and all those on external32 files. Included at the end
+ * of mpioimpl.h, it puts functions with the same parameters in the place of the calls from
+ * MPI_File_* to the file system's driver. Those stage a GPU buffer in host memory, where they
+ * convert the data if the file needs that, and call the driver with it; for other host memory they
+ * call the driver with what they were given. The callers have checked their arguments, hold the
+ * lock of a contiguous range of an atomic file, and have moved the shared file pointer. */
 
 #ifndef GPUDT_IO_H_INCLUDED
 #define GPUDT_IO_H_INCLUDED

@@ -13,6 +13,9 @@
 
 /* ---- file views: gpudt_view.c ---- */
 
+/* How the file's representation wants buffers to be staged, as a flag for MPIR_Ext_gpudt_stage_make. */
+int MPIOI_Gpudt_representation(ADIO_File fd);
+
 /* The individual file pointer, in etypes. It takes a time that does not depend on the position, as
  * that of ADIOI_Get_position does. */
 ADIO_Offset MPIOI_Gpudt_view_position(ADIO_File fd);

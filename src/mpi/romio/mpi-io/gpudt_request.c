@@ -50,7 +50,8 @@ static int whole_make(ADIO_File fd, const void *buf, int count, MPI_Datatype dat
     int error_code;
 
     memset(whole, 0, sizeof(*whole));
-    error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, 0, &whole->stage);
+    error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, MPIOI_Gpudt_representation(fd),
+                                           &whole->stage);
     if (whole->stage == NULL && error_code == MPI_SUCCESS)
         return 0;
     whole->file_ptr_type = file_ptr_type;

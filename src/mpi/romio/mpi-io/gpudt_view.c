@@ -18,6 +18,11 @@
 #include "mpioprof.h"
 #endif
 
+int MPIOI_Gpudt_representation(ADIO_File fd)
+{
+    return fd->gpudt_external32 ? MPIR_EXT_GPUDT_EXTERNAL : 0;
+}
+
 ADIO_Offset MPIOI_Gpudt_view_position(ADIO_File fd)
 {
     const ADIO_Offset at = fd->fp_ind - fd->disp;

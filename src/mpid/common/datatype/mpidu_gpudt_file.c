@@ -4,9 +4,13 @@
  */
 
 /* Staging of buffers for ROMIO: see mpir_ext_gpudt.h. A buffer that is moved part by part goes
- * through two chunks of the staging pool, so that the GPU packs one of them while the file operation
- * uses the other. One that is moved as a whole goes through pageable memory of its size. Host buffers
- * are packed by the CPU, in pieces that stay in a cache. Must not know files. */
+ * through two chunks of the staging pool, so that the GPU packs one of them while the file
+ * operation uses the other. One that is moved as a whole goes through pageable memory of its size.
+ * Host buffers are packed by the CPU, in pieces that stay in a cache.
+ *
+ * For external32 each chunk is converted by the CPU while it is in host memory. That is done in
+ * place if the datatype's numbers have one size; else the buffer is converted as a whole, since a
+ * position in its packed data does not say where a number begins. Must not know files. */
 
 #include "mpiimpl.h"
 #include "gpudt.h"
@@ -42,10 +46,13 @@ struct MPIR_Ext_gpudt_stage {
     MPI_Aint count;
     MPI_Datatype datatype;
     MPI_Count size;             /* bytes of its packed data */
+    bool is_external;           /* which is converted to external32 */
+    int number;                 /* then bytes of each number; 0: they have several sizes */
     struct {
         MPIDU_gpudt_chunk_t *chunk;     /* NULL: mem is from malloc */
         void *mem;
         MPIR_Gpudt_op *op;      /* the move in flight */
+        MPI_Count n;            /* bytes that are to be converted after it */
     } part[MPIR_EXT_GPUDT_CHUNKS];
 };
 
@@ -63,11 +70,12 @@ static bool is_worth_packing(int count, MPI_Datatype datatype)
         MPIR_Gpudt_cpu_is_ready(count, datatype);
 }
 
-int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int may_be_host,
+int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int how,
                               MPIR_Ext_gpudt_stage_t ** stage)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *buffer = NULL;
+    const bool is_external = how & MPIR_EXT_GPUDT_EXTERNAL;
     MPI_Aint size;
 
     *stage = NULL;
@@ -77,7 +85,8 @@ int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
         mpi_errno = MPIR_Gpudt_buffer_make(buf, count, datatype, &buffer);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    if (buffer == NULL && !(may_be_host && is_worth_packing(count, datatype)))
+    if (buffer == NULL && !is_external &&
+        !((how & MPIR_EXT_GPUDT_IF_FASTER) && is_worth_packing(count, datatype)))
         goto fn_exit;
 
     *stage = MPL_calloc(1, sizeof(**stage), MPL_MEM_BUFFER);
@@ -89,6 +98,9 @@ int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
     (*stage)->user = (void *) buf;
     (*stage)->count = count;
     (*stage)->datatype = datatype;
+    (*stage)->is_external = is_external;
+    if (is_external)
+        (*stage)->number = MPIR_Gpudt_cpu_external_number(datatype);
 
   fn_exit:
     return mpi_errno;
@@ -102,6 +114,16 @@ MPI_Count MPIR_Ext_gpudt_stage_size(const MPIR_Ext_gpudt_stage_t * stage)
     return stage->size;
 }
 
+/* The least multiple of both. */
+static MPI_Count common_multiple(MPI_Count a, int b)
+{
+    MPI_Count n = a;
+
+    while (n % b)
+        n += a;
+    return n;
+}
+
 int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, int is_whole,
                                MPI_Count * chunk)
 {
@@ -109,9 +131,14 @@ int MPIR_Ext_gpudt_stage_alloc(MPIR_Ext_gpudt_stage_t * stage, MPI_Count unit, i
     const void *gpu_addr = stage->buffer ? MPIR_Gpudt_buffer_addr(stage->buffer) : NULL;
     const MPI_Count most = stage->buffer == NULL ? MPIR_EXT_GPUDT_HOST_CHUNK :
         MPL_MIN((MPI_Count) MPIDU_gpudt_chunk_max(), MPIR_CVAR_GPUDT_FILE_CHUNK);
-    MPI_Count sz = is_whole ? stage->size : MPL_MIN(stage->size, MPL_MAX(most / unit, 1) * unit);
-    int nparts = sz < stage->size ? MPIR_EXT_GPUDT_CHUNKS : 1;
+    MPI_Count sz = stage->size;
+    int nparts;
 
+    if (stage->number)
+        unit = common_multiple(unit, stage->number);
+    if (!is_whole && (!stage->is_external || stage->number))
+        sz = MPL_MIN(sz, MPL_MAX(most / unit, 1) * unit);
+    nparts = sz < stage->size ? MPIR_EXT_GPUDT_CHUNKS : 1;
     for (int i = 0; i < nparts; i++) {
         if (sz <= most && stage->buffer) {
             MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
@@ -138,27 +165,87 @@ void *MPIR_Ext_gpudt_stage_mem(const MPIR_Ext_gpudt_stage_t * stage, int i)
     return stage->part[i % MPIR_EXT_GPUDT_CHUNKS].mem;
 }
 
+/* Move the first n bytes of the external data of a whole buffer. What a file does not have stays
+ * as it is in the buffer. */
+static int external_move(MPIR_Ext_gpudt_stage_t * stage, char *mem, MPI_Count n, int unpack)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPI_Aint sz = stage->count * MPIR_Typerep_size_external32(stage->datatype);
+    MPI_Aint actual;
+    char *old = NULL;
+
+    MPIR_ERR_CHKANDJUMP(sz > stage->size, mpi_errno, MPI_ERR_TYPE, "**dtype");
+    if (!unpack) {
+        memset(mem + sz, 0, stage->size - sz);
+        mpi_errno = MPIR_Typerep_pack_external(stage->user, stage->count, stage->datatype, mem,
+                                               &actual);
+        goto fn_exit;
+    }
+    if (n < sz) {
+        old = MPL_malloc(sz, MPL_MEM_BUFFER);
+        MPIR_ERR_CHKANDJUMP1(!old, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                             "host memory for a buffer of a file operation");
+        mpi_errno = MPIR_Typerep_pack_external(stage->user, stage->count, stage->datatype, old,
+                                               &actual);
+        MPIR_ERR_CHECK(mpi_errno);
+        memcpy(mem + n, old + n, sz - n);
+    }
+    mpi_errno = MPIR_Typerep_unpack_external(mem, stage->user, stage->count, stage->datatype,
+                                             &actual);
+
+  fn_exit:
+    MPL_free(old);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Move a part of the packed data of host memory. */
+static int host_move(MPIR_Ext_gpudt_stage_t * stage, void *mem, MPI_Count first, MPI_Count n,
+                     int unpack)
+{
+    MPI_Aint actual;
+
+    if (!stage->is_external) {
+        MPIR_Gpudt_cpu_part(stage->user, stage->count, stage->datatype, first, n, mem, unpack);
+        return MPI_SUCCESS;
+    }
+    return unpack ? MPIR_Typerep_unpack(mem, n, stage->user, stage->count, stage->datatype, first,
+                                        &actual) :
+        MPIR_Typerep_pack(stage->user, stage->count, stage->datatype, first, mem, n, &actual);
+}
+
 int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count first, MPI_Count n,
                                int unpack)
 {
+    void *mem = MPIR_Ext_gpudt_stage_mem(stage, i);
+
     i %= MPIR_EXT_GPUDT_CHUNKS;
-    if (stage->buffer == NULL) {
-        MPIR_Gpudt_cpu_part(stage->user, stage->count, stage->datatype, first, n,
-                            stage->part[i].mem, unpack);
-        return MPI_SUCCESS;
+    if (stage->is_external && stage->number == 0)
+        return external_move(stage, mem, n, unpack);
+    if (stage->number && unpack) {
+        n -= n % stage->number;
+        MPIR_Gpudt_cpu_external_swap(mem, n, stage->number);
     }
-    return MPIR_Gpudt_buffer_move(stage->buffer, first, n, stage->part[i].mem, unpack,
-                                  &stage->part[i].op);
+    stage->part[i].n = stage->number && !unpack ? n : 0;
+    if (stage->buffer == NULL)
+        return host_move(stage, mem, first, n, unpack);
+    return MPIR_Gpudt_buffer_move(stage->buffer, first, n, mem, unpack, &stage->part[i].op);
 }
 
 int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i)
 {
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_op *op;
 
     i %= MPIR_EXT_GPUDT_CHUNKS;
     op = stage->part[i].op;
     stage->part[i].op = NULL;
-    return MPIR_Gpudt_wait(op);
+    mpi_errno = MPIR_Gpudt_wait(op);
+    if (mpi_errno == MPI_SUCCESS && stage->part[i].n > 0)
+        MPIR_Gpudt_cpu_external_swap(stage->part[i].mem, stage->part[i].n, stage->number);
+    stage->part[i].n = 0;
+    return mpi_errno;
 }
 
 void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage)

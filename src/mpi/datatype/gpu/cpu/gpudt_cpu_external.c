@@ -322,3 +322,40 @@ MPI_Aint MPIR_Gpudt_cpu_size_external(MPI_Datatype datatype)
     MPII_Gpudt_raw_free(&raw);
     return size;
 }
+
+int MPIR_Gpudt_cpu_external_number(MPI_Datatype datatype)
+{
+    struct MPII_Gpudt_raw raw;
+    struct numbers numbers;
+    int size = 0;
+
+    if (MPII_Gpudt_serialize(datatype, &raw) != MPI_SUCCESS)
+        return 0;
+    for (int i = 0; i < raw.nrecords; i++) {
+        const struct MPII_Gpudt_raw_record *rec = &raw.records[i];
+
+        if (rec->kind != MPII_GPUDT_RAW_KIND__BLOCK || rec->size == 0)
+            continue;
+        if (!numbers_of((MPI_Datatype) rec->basic, rec->size, &numbers) ||
+            numbers.native != numbers.external || (size && numbers.native != size)) {
+            size = 0;
+            break;
+        }
+        size = numbers.native;
+    }
+    MPII_Gpudt_raw_free(&raw);
+    return size;
+}
+
+void MPIR_Gpudt_cpu_external_swap(void *packed, MPI_Aint n, int size)
+{
+    char *at = packed, number[16];
+
+    MPIR_Assert(size <= (int) sizeof(number));
+    if (size == 1)
+        return;
+    for (MPI_Aint i = 0; i + size <= n; i += size) {
+        memcpy(number, at + i, size);
+        number_swap(at + i, number, size);
+    }
+}

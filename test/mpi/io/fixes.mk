@@ -1,0 +1,6 @@
+##
+## Copyright (C) by the MPICH-Gpudt authors
+##     See COPYRIGHT in top-level directory
+##
+
+noinst_PROGRAMS += external32_calls
