@@ -66,4 +66,7 @@ int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i);
  *   stage  (IN)  may be NULL */
 void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage);
 
+/* Put the kinds of memory that MPI supports into an info object, as MPIR_Gpudt_kinds_tell. */
+int MPIR_Ext_gpudt_kinds_tell(MPI_Info info);
+
 #endif /* MPIR_EXT_GPUDT_H_INCLUDED */

@@ -59,6 +59,7 @@ static void emu_functions_find(void *library)
     *(void **) &gpu.emu_call_count = dlsym(library, "emu_call_count");
     *(void **) &gpu.emu_failed_count = dlsym(library, "emu_failed_count");
     *(void **) &gpu.emu_live = dlsym(library, "emu_live");
+    *(void **) &gpu.emu_ipc_count = dlsym(library, "emu_ipc_count");
     *(void **) &gpu.emu_peek = dlsym(library, "emu_peek");
     *(void **) &gpu.emu_device_lose = dlsym(library, "emu_device_lose");
     gpu.is_emulated = gpu.emu_quiet != NULL;

@@ -54,6 +54,7 @@
     F(MemUnmap, 10020, 10020)                                                   \
     F(MemSetAccess, 10020, 10020)                                               \
     F(MemGetAllocationGranularity, 10020, 10020)                                \
+    F(PointerGetAttribute, 4000, 4000)                                          \
     F(Memcpy, 4000, 4000)                                                       \
     F(MemcpyAsync, 4000, 4000)                                                  \
     F(Memcpy2DAsync, 3020, 3020)                                                \
@@ -80,6 +81,7 @@ struct gpu_driver {
     long (*emu_call_count) (void);
     long (*emu_failed_count) (void);
     long (*emu_live) (const char *what);
+    long (*emu_ipc_count) (const char *what);
     void *(*emu_peek) (const void *addr, size_t n);
     void (*emu_device_lose) (int device, int code);
 };

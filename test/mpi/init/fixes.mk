@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += session_again
+noinst_PROGRAMS += memory_kinds session_again

@@ -7,6 +7,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/datatype/gpu @GPUDT_CPPFLAGS@
 
 noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt.h           \
+    src/mpi/datatype/gpu/gpudt_alloc.h     \
     src/mpi/datatype/gpu/gpudt_bsend.h     \
     src/mpi/datatype/gpu/gpudt_combine.h   \
     src/mpi/datatype/gpu/gpudt_direct.h    \
@@ -23,6 +24,7 @@ noinst_HEADERS +=                          \
 
 mpi_core_sources +=                     \
     src/mpi/datatype/gpu/gpudt_bsend.c  \
+    src/mpi/datatype/gpu/gpudt_kinds.c  \
     src/mpi/datatype/gpu/gpudt_report.c
 
 if BUILD_GPUDT_CUDA

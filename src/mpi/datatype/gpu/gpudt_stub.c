@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_info.h"
 #include "gpudt.h"
+#include "gpudt_alloc.h"
 #include "gpudt_combine.h"
 #include "gpudt_direct.h"
 #include "gpudt_host.h"
@@ -16,12 +17,23 @@
 #include "gpudt_shared.h"
 #include "gpudt_window.h"
 
+#define NO_GPU "this library was built without GPU kernels"
+
 int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
 {
     memset(info, 0, sizeof(*info));
-    MPL_snprintf(info->reason, sizeof(info->reason), "%s",
-                 "this library was built without GPU kernels");
+    MPL_snprintf(info->reason, sizeof(info->reason), "%s", NO_GPU);
     return MPI_SUCCESS;
+}
+
+int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**gpudt_none", "**gpudt_none %s", NO_GPU);
+    return MPIR_Err_create_code(mpi_errno, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
+                                "**gpudt_alloc", "**gpudt_alloc %L %s", (long long) size,
+                                MPIR_Gpudt_kind_name(kind));
 }
 
 /* The result of all operations: host memory, for the CPU to move. */

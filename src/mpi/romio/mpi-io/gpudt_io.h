@@ -86,6 +86,17 @@ void MPIOI_Gpudt_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI
 #define ADIO_IwriteStridedColl MPIOI_Gpudt_IwriteStridedColl
 #endif
 
+/* In MPI_File_get_info: add the kinds of memory that MPI supports, if there was no error. */
+#define MPIOI_GPUDT_KINDS_TELL(info_, error_code_)              \
+    do {                                                        \
+        if ((error_code_) == MPI_SUCCESS)                       \
+            (error_code_) = MPIR_Ext_gpudt_kinds_tell(info_);   \
+    } while (0)
+
+#else /* ! ROMIO_INSIDE_MPICH */
+
+#define MPIOI_GPUDT_KINDS_TELL(info_, error_code_)
+
 #endif /* ROMIO_INSIDE_MPICH */
 
 #endif /* GPUDT_IO_H_INCLUDED */

@@ -11,6 +11,7 @@
 
 #include "gpudt.h"
 #include "gpudt_host.h"
+#include "mpidi_gpudt_alloc.h"
 #include "mpidi_gpudt_rma.h"
 
 /* Whether a message can progress without an incoming packet: a GPU operation is in flight, or a

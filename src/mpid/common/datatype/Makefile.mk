@@ -8,6 +8,7 @@ AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/common/datatype
 noinst_HEADERS +=                                    \
     src/include/mpir_ext_gpudt.h                     \
     src/mpid/ch3/include/mpidi_gpudt.h               \
+    src/mpid/ch3/include/mpidi_gpudt_alloc.h         \
     src/mpid/ch3/include/mpidi_gpudt_coll.h          \
     src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_coll_pre.h      \
@@ -30,6 +31,7 @@ noinst_HEADERS +=                                    \
 mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
     src/mpid/ch3/src/ch3u_gpudt_agree.c              \
+    src/mpid/ch3/src/ch3u_gpudt_alloc.c              \
     src/mpid/ch3/src/ch3u_gpudt_coll.c               \
     src/mpid/ch3/src/ch3u_gpudt_coll_part.c          \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \

@@ -14,6 +14,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt.h"
+#include "gpudt_alloc.h"
 #include "gpudt_host.h"
 #include "mpidu_gpudt_staging.h"
 #include "mpir_ext_gpudt.h"
@@ -264,4 +265,16 @@ void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage)
     }
     MPIR_Gpudt_buffer_free(stage->buffer);
     MPL_free(stage);
+}
+
+int MPIR_Ext_gpudt_kinds_tell(MPI_Info info)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Info *info_ptr;
+
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Info_get_ptr(info, info_ptr);
+    mpi_errno = MPIR_Gpudt_kinds_tell(info_ptr, NULL);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    return mpi_errno;
 }

@@ -45,6 +45,7 @@
     F(ModuleGetFunction, 2000, "cuModuleGetFunction")                               \
     F(LaunchKernel, 4000, "cuLaunchKernel")                                         \
     F(MemAlloc, 3020, "cuMemAlloc_v2")                                              \
+    F(MemAllocManaged, 6000, "cuMemAllocManaged")                                   \
     F(MemFree, 3020, "cuMemFree_v2")                                                \
     F(MemHostAlloc, 2020, "cuMemHostAlloc")                                         \
     F(MemFreeHost, 2000, "cuMemFreeHost")                                           \

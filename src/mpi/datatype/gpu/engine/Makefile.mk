@@ -19,6 +19,7 @@ noinst_HEADERS +=                                  \
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                \
+    src/mpi/datatype/gpu/engine/gpudt_alloc.c      \
     src/mpi/datatype/gpu/engine/gpudt_contexts.c   \
     src/mpi/datatype/gpu/engine/gpudt_descriptor.c \
     src/mpi/datatype/gpu/engine/gpudt_engine.c     \
