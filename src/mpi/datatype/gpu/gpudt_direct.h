@@ -47,11 +47,11 @@ void **MPIR_Gpudt_buffer_published(const MPIR_Gpudt_buffer * buffer, void (*free
 
 /* Instead of a place of the description. */
 #define MPIR_GPUDT_TYPE__INLINE (-1)    /* it is part of the offer */
-#define MPIR_GPUDT_TYPE__NONE   (-2)    /* there is none: the message must be staged */
+#define MPIR_GPUDT_TYPE__NONE   (-2)    /* there is none: the buffer cannot be read across */
 
 /* Make the offer of a buffer.
- *   buffer   (IN)   MPIR_Gpudt_may_offer, unless there is a stage; the offer is valid as long as
- *                   the buffer is
+ *   buffer   (IN)   the offer is valid as long as it is; not MPIR_Gpudt_may_offer: there is a stage,
+ *                   or the offer is of use only for the receiver to offer its own buffer
  *   type_at  (IN)   where the receiver finds the description of the datatype; the caller chooses
  *                   what a number from 0 on means
  *   stage    (IN)   memory into which the sender could pack the message; NULL: none
@@ -84,17 +84,19 @@ enum MPIR_Gpudt_way_e {
  *   offer   (IN)  from another process of the node, or a copy by MPIR_Gpudt_offer_read
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
- *   which   (IN)  sum of the ways that may be chosen, besides MPIR_GPUDT_WAY__HOST
+ *   which   (IN/OUT)  sum of the ways that may be chosen, besides MPIR_GPUDT_WAY__HOST; without those
+ *                     that were found not to be possible
  * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
  * takes longer than messages could save so far. Whether the sender can map the buffer is not known
  * here. */
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which);
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n,
+                                           int *which);
 
 /* Accept an offer, which the sender cannot withdraw any more: start to copy the first n bytes of
  * the sender's stream to those of the buffer's.
  *   type      (IN)   description of the sender's datatype, if that is not part of the offer
- *   buffer    (IN)   made just now: its memory is not checked again
+ *   buffer    (IN)   made or checked just now: its memory is not checked again
  *   n         (IN)   greater than 0
  *   op        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken  (OUT)  false: the memory could not be mapped, and nothing was started */
@@ -112,10 +114,11 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
  *   type      (IN)   description of the receiver's datatype, if that is not part of the offer
  *   is_taken  (OUT)  false: the memory cannot be mapped, or that takes longer than messages could
  *                    save so far, and nothing was started
- * The others as of MPIR_Gpudt_offer_pull. */
+ *   is_final  (OUT)  it never can be
+ * The others as of MPIR_Gpudt_offer_pull, but the buffer's memory is checked. */
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
-                          bool * is_taken);
+                          bool * is_taken, bool * is_final);
 
 /* ---- staging memory ---- */
 

@@ -244,7 +244,7 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which)
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int *which)
 {
     return MPIR_GPUDT_WAY__HOST;
 }
@@ -311,10 +311,11 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
-                          bool * is_taken)
+                          bool * is_taken, bool * is_final)
 {
     *op = NULL;
     *is_taken = false;
+    *is_final = true;
     return MPI_SUCCESS;
 }
 

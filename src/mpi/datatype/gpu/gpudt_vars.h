@@ -38,7 +38,7 @@
     F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
     F(direct_pushes, "Messages copied to memory of the receiving process that this one mapped") \
     F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \
-    F(direct_hidden, "Sends on a node of GPU memory that other processes cannot map, likewise") \
+    F(direct_hidden, "Sends on a node of GPU memory that other processes cannot map")         \
     F(window_direct, "Operations on windows of other processes that this one mapped")           \
     F(window_refused, "Those that were tried in vain, and then went by messages")               \
     F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \

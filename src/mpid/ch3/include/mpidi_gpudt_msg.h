@@ -278,6 +278,9 @@ int64_t MPIDI_Gpudt_room_check(MPIR_Request * rreq);
 int MPIDI_Gpudt_recv_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
                            int which);
 
+/* Complete a matched receive with an error, and tell the sender that no data is wanted. */
+int MPIDI_Gpudt_recv_fail(MPIDI_VC_t * vc, MPIR_Request * rreq, int mpi_errno);
+
 /* Begin a clear to send: set all but what it says. */
 void MPIDI_Gpudt_cts_init(const MPIR_Request * rreq, MPIDI_CH3_Pkt_t * upkt);
 
@@ -338,12 +341,15 @@ bool MPIDI_Gpudt_push_ask(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffe
 /* The sender has done so. */
 void MPIDI_Gpudt_pushed(struct MPIDI_Gpudt_msg *msg);
 
-/* The sender cannot do so: receive the message in another way. */
-int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg);
+/* The sender does not: receive the message in another way.
+ *   is_final  (IN)  it never can */
+int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg, bool is_final);
 
 /* Start to copy a send to the buffer that a packet offers. Returns false if nothing was started, as
- * the memory cannot be mapped, or does not pay off yet. */
-bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt);
+ * the memory cannot be mapped, or that does not pay off yet.
+ *   is_final  (OUT)  it never can be */
+bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt,
+                            bool * is_final);
 
 /* ---- short messages (ch3u_gpudt_short.c, ch3u_gpudt_inbound.c) ---- */
 

@@ -61,8 +61,9 @@ enum {
     MPIDI_GPUDT_DATA__UNSTAGED, /* no data: the sender finds no places, and the message is to pass
                                  * through chunks instead */
     MPIDI_GPUDT_DATA__PUSHED,   /* the data is in the receiver's buffer, all of it */
-    MPIDI_GPUDT_DATA__UNPUSHED, /* no data: the sender cannot map that buffer, and the message is to
-                                 * go another way */
+    MPIDI_GPUDT_DATA__UNPUSHED, /* no data: the sender cannot map that buffer now, and the message is
+                                 * to go another way */
+    MPIDI_GPUDT_DATA__UNREACHED,        /* the same, and it never can */
     MPIDI_GPUDT_DATA__NONE      /* the sender has failed: neither data nor more packets follow */
 };
 

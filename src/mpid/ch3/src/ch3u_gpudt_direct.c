@@ -243,7 +243,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
         return false;
     MPIDI_Gpudt_peer_note(vc, MPIR_Gpudt_offer_process((const MPIR_Gpudt_offer_t *) head));
     for (;;) {
-        way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, which);
+        way = MPIR_Gpudt_offer_way((const MPIR_Gpudt_offer_t *) head, buffer, total, &which);
         if (way == MPIR_GPUDT_WAY__PUSHED) {
             if (MPIDI_Gpudt_push_ask(vc, rreq, buffer))
                 return true;

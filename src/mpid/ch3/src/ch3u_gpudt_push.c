@@ -18,14 +18,33 @@
 
 #include "mpidi_gpudt_msg.h"
 
-/* Refusals in a row after which a receiver asks for one message in so many only: where the GPUs
- * cannot access each other, each question is a packet each way for nothing. Senders refuse the first
- * messages also because mapping the memory does not pay off yet, but not so many of them. */
-#define MAX_REFUSED 100
+/* Final refusals of a peer in a row after which it is asked for one message in RARELY only: where the
+ * GPUs cannot access each other, each question is a packet each way for nothing. That mapping the
+ * memory does not pay off yet is no final refusal. */
+#define MAX_REFUSED 3
+#define RARELY 100
 
-static unsigned nrefused = 0;   /* in a row */
+#define NBUCKETS 256            /* a power of 2 */
+
+/* By the connection; those that share a bucket are asked rarely together. */
+static struct refusals {
+    unsigned n;                 /* in a row */
+    unsigned nskipped;          /* messages since then that were not asked for */
+} refusals[NBUCKETS];
 
 /* ---- receiver ---- */
+
+static struct refusals *refusals_of(const MPIDI_VC_t * vc)
+{
+    return &refusals[((uintptr_t) vc >> 6) & (NBUCKETS - 1)];
+}
+
+static bool may_ask(const MPIDI_VC_t * vc)
+{
+    struct refusals *r = refusals_of(vc);
+
+    return r->n < MAX_REFUSED || ++r->nskipped % RARELY == 0;
+}
 
 static void ask_advance(struct MPIDI_Gpudt_msg *msg)
 {
@@ -64,7 +83,7 @@ bool MPIDI_Gpudt_push_ask(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffe
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg;
 
-    if (nrefused >= MAX_REFUSED && nrefused++ % MAX_REFUSED)
+    if (!may_ask(vc))
         return false;
     mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__EAGER, 1, ask_advance,
                                      &msg);
@@ -86,9 +105,7 @@ bool MPIDI_Gpudt_push_ask(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffe
   fn_exit:
     return true;
   fn_fail:
-    rreq->status.MPI_ERROR = mpi_errno;
-    MPIDI_Gpudt_answer_send(vc, rreq, 0);
-    MPID_Request_complete(rreq);
+    MPIDI_Gpudt_recv_fail(vc, rreq, mpi_errno);
     goto fn_exit;
 }
 
@@ -97,26 +114,34 @@ void MPIDI_Gpudt_pushed(struct MPIDI_Gpudt_msg *msg)
     /* If the program has freed the buffer meanwhile, the sender's mapping may have kept its memory */
     int mpi_errno = MPIR_Gpudt_buffer_check(msg->buffer);
 
-    nrefused = 0;
+    refusals_of(msg->vc)->n = 0;
     if (mpi_errno)
         MPIDI_Gpudt_msg_fail(msg, mpi_errno);
     msg->segment[0].state = MPIDI_GPUDT_SEGMENT__IDLE;
     MPIDI_Gpudt_msg_advance(msg);
 }
 
-int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg)
+int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg, bool is_final)
 {
     MPIDI_VC_t *vc = msg->vc;
     MPIR_Request *rreq = msg->req;
+    MPIR_Gpudt_buffer *buffer = ask_undo(msg);
+    int mpi_errno = MPIR_Gpudt_buffer_check(buffer);
 
-    nrefused++;
-    return MPIDI_Gpudt_recv_start(vc, rreq, ask_undo(msg),
+    if (is_final)
+        refusals_of(vc)->n++;
+    if (mpi_errno) {
+        MPIR_Gpudt_buffer_free(buffer);
+        return MPIDI_Gpudt_recv_fail(vc, rreq, mpi_errno);
+    }
+    return MPIDI_Gpudt_recv_start(vc, rreq, buffer,
                                   MPIR_GPUDT_WAY__PULLED | MPIR_GPUDT_WAY__STAGED);
 }
 
 /* ---- sender ---- */
 
-bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
+bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt,
+                            bool * is_final)
 {
     const MPIDU_gpudt_offer_name_t name = {
         .pool = {.token = pkt->pool_token,.pid = pkt->pool_pid,.fd = pkt->pool_fd},
@@ -128,12 +153,14 @@ bool MPIDI_Gpudt_push_start(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpu
     bool is_taken;
     int mpi_errno;
 
+    *is_final = true;
     if (MPIDI_Gpudt_peer_meet(msg->vc, &name.pool))
         offer = MPIDU_gpudt_offer_find(&name);
     if (offer == NULL || !MPIDI_Gpudt_offer_type_find(&name, offer, &type))
         return false;
     MPIDI_Gpudt_peer_note(msg->vc, MPIR_Gpudt_offer_process(offer));
-    mpi_errno = MPIR_Gpudt_offer_push(offer, type, msg->buffer, pkt->total, &segment->op, &is_taken);
+    mpi_errno = MPIR_Gpudt_offer_push(offer, type, msg->buffer, pkt->total, &segment->op, &is_taken,
+                                      is_final);
     if (!is_taken)
         return false;
     if (mpi_errno)

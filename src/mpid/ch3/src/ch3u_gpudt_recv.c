@@ -130,6 +130,12 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
     goto fn_exit;
 }
 
+int MPIDI_Gpudt_recv_fail(MPIDI_VC_t * vc, MPIR_Request * rreq, int mpi_errno)
+{
+    rreq->status.MPI_ERROR = mpi_errno;
+    return rndv_refuse(vc, rreq);
+}
+
 /* Receive a matched message in segments, by way of a stage or through chunks.
  *   buffer, stage  (IN)  owned by the callee */
 static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
@@ -160,8 +166,7 @@ static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buf
     return mpi_errno;
   fn_fail:
     MPIR_Gpudt_stage_free(stage);
-    rreq->status.MPI_ERROR = mpi_errno;
-    mpi_errno = rndv_refuse(vc, rreq);
+    mpi_errno = MPIDI_Gpudt_recv_fail(vc, rreq, mpi_errno);
     goto fn_exit;
 }
 
@@ -180,6 +185,8 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *buffer;
+    /* The kernel of a process that dies may still write to the buffer, which the program reuses then */
+    const int may_push = MPIR_CVAR_ENABLE_FT ? 0 : MPIR_GPUDT_WAY__PUSHED;
 
     MPIR_FUNC_ENTER;
 
@@ -191,13 +198,12 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
                                        rreq->dev.datatype, &buffer);
     if (mpi_errno) {
         MPIDI_Gpudt_room_check(rreq);
-        rreq->status.MPI_ERROR = mpi_errno;
-        mpi_errno = rndv_refuse(vc, rreq);
+        mpi_errno = MPIDI_Gpudt_recv_fail(vc, rreq, mpi_errno);
     } else if (buffer == NULL && is_if_gpu) {
         return false;
     } else {
         mpi_errno = MPIDI_Gpudt_recv_start(vc, rreq, buffer, MPIR_GPUDT_WAY__PULLED |
-                                           MPIR_GPUDT_WAY__STAGED | MPIR_GPUDT_WAY__PUSHED);
+                                           MPIR_GPUDT_WAY__STAGED | may_push);
     }
 
     MPIR_FUNC_EXIT;
@@ -339,8 +345,8 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
         MPIDI_Gpudt_pushed(msg);
         return MPI_SUCCESS;
     }
-    if (pkt->where == MPIDI_GPUDT_DATA__UNPUSHED)
-        return MPIDI_Gpudt_unpushed(msg);
+    if (pkt->where == MPIDI_GPUDT_DATA__UNPUSHED || pkt->where == MPIDI_GPUDT_DATA__UNREACHED)
+        return MPIDI_Gpudt_unpushed(msg, pkt->where == MPIDI_GPUDT_DATA__UNREACHED);
 
     segment = &msg->segment[pkt->segment];
     segment->off = pkt->off;

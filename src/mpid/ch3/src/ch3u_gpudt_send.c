@@ -130,7 +130,7 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
 }
 
 /* Send a packet without data.
- *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED or _UNPUSHED; or _NONE: the request must stay until the
+ *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED, _UNPUSHED or _UNREACHED; or _NONE: the request must stay until the
  *                receiver has answered, because clear to send packets in flight name it */
 static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
 {
@@ -212,6 +212,7 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
     const MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt->gpudt_cts;
     MPIR_Request *sreq;
     struct MPIDI_Gpudt_msg *msg;
+    bool is_final;
 
     *buflen = 0;
     *rreqp = NULL;
@@ -237,9 +238,9 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         MPIDI_Gpudt_short_answered(msg, pkt->n);
         goto fn_exit;
     }
-    if (pkt->n == MPIDI_GPUDT_CTS__PUSH && !MPIDI_Gpudt_push_start(msg, pkt)) {
+    if (pkt->n == MPIDI_GPUDT_CTS__PUSH && !MPIDI_Gpudt_push_start(msg, pkt, &is_final)) {
         msg->peer_id = pkt->receiver_req_id;
-        empty_send(msg, MPIDI_GPUDT_DATA__UNPUSHED);
+        empty_send(msg, is_final ? MPIDI_GPUDT_DATA__UNREACHED : MPIDI_GPUDT_DATA__UNPUSHED);
         MPIDI_Gpudt_msg_advance(msg);
         goto fn_exit;
     }

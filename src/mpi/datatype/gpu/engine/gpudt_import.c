@@ -316,6 +316,31 @@ static bool has_functions(const MPII_Gpudt_driver_t * drv, const struct MPII_Gpu
         drv->cuIpcOpenMemHandle && drv->cuIpcCloseMemHandle;
 }
 
+/* Whether nothing of a process can be mapped, or no such allocation. */
+static bool is_hopeless(const MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export)
+{
+    return MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_never || export->process == 0 ||
+        export->id == 0 || !has_functions(engine->drv, export);
+}
+
+/* Whether an allocation will not be mapped any more. */
+static bool is_refused(const struct MPII_Gpudt_mapping *m)
+{
+    return m->is_refused || (m->mem == 0 && m->remote->nfailures == MAX_FAILURES);
+}
+
+bool MPII_Gpudt_import_is_refused(MPII_Gpudt_engine_t * engine,
+                                  const struct MPII_Gpudt_export *export)
+{
+    const struct MPII_Gpudt_export copy = *export;
+    const struct MPII_Gpudt_mapping *m;
+
+    if (is_hopeless(engine, &copy))
+        return true;
+    m = mapping_find(engine, &copy);
+    return m && is_refused(m);
+}
+
 struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
                                                   const struct MPII_Gpudt_export *export,
                                                   double saved_us)
@@ -323,11 +348,10 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
     const struct MPII_Gpudt_export copy = *export;
     struct MPII_Gpudt_mapping *m;
 
-    if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_never || copy.process == 0 ||
-        copy.id == 0 || !has_functions(engine->drv, &copy))
+    if (is_hopeless(engine, &copy))
         return NULL;
     m = mapping_find(engine, &copy);
-    if (m == NULL || m->is_refused || (m->mem == 0 && m->remote->nfailures == MAX_FAILURES))
+    if (m == NULL || is_refused(m))
         return NULL;
     if (m->mem == 0 && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto) {
         m->saved_us += saved_us;

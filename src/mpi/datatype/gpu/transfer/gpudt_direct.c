@@ -13,6 +13,7 @@
 #include "gpudt_shared.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
+#include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
 #include "type/gpudt_wire.h"
 
@@ -79,6 +80,8 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
 
     offer->size = buffer->size;
     offer->waste = MPII_Gpudt_buffer_waste(buffer);
+    offer->gpu = MPIR_Gpudt_buffer_gpu(buffer);
+    offer->is_shared = MPII_Gpudt_is_shared(side->engine->shared);
     offer->type_sz = 0;
     offer->type_at = MPIR_GPUDT_TYPE__NONE;
     offer->stage_sz = 0;
@@ -276,22 +279,24 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
 
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
-                          bool * is_taken)
+                          bool * is_taken, bool * is_final)
 {
     int mpi_errno = MPI_SUCCESS;
 
     MPIR_FUNC_ENTER;
 
     *op = NULL;
-    *is_taken = false;
-    if (!MPII_Gpudt_may_map(buffer->side.engine, &offer->export, n))
-        goto fn_exit;
-    mpi_errno = MPIR_Gpudt_buffer_check(buffer);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = copy_start(offer, type, buffer, n, true, op, is_taken);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    *is_taken = *is_final = false;
+    if (MPII_Gpudt_may_map(buffer->side.engine, &offer->export, n)) {
+        mpi_errno = MPIR_Gpudt_buffer_check(buffer);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = copy_start(offer, type, buffer, n, true, op, is_taken);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pushes, 1);
+    else
+        *is_final = MPII_Gpudt_import_is_refused(buffer->side.engine, &offer->export);
 
   fn_exit:
     MPIR_FUNC_EXIT;

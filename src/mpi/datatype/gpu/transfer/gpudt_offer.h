@@ -18,6 +18,8 @@ struct MPIR_Gpudt_offer {
     int64_t addr, low, high;    /* as in a side, relative to the allocation */
     int64_t size;               /* packed bytes of the buffer */
     int64_t waste;              /* MPII_Gpudt_buffer_waste */
+    uint64_t gpu;               /* name of the GPU; 0: none */
+    int64_t is_shared;          /* it is one that processes share */
     struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
     int64_t type_sz;            /* bytes of the description of the datatype; 0: contiguous */
     int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */

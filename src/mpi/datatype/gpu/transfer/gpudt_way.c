@@ -69,7 +69,7 @@ struct choice {
     const MPIR_Gpudt_offer_t *offer;
     const MPIR_Gpudt_buffer *buffer;
     int64_t n;
-    bool is_shared;             /* both processes use the GPU: nothing is moved across */
+    bool is_within;             /* one GPU, not under MPS: nothing is moved across */
     bool has_type;              /* the sender's datatype is described, if it has one */
 };
 
@@ -83,9 +83,15 @@ static bool pull_may_start(const struct choice *c)
     return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->export, c->n);
 }
 
+/* The bytes wasted by a message that need not fill a buffer. */
+static int64_t waste_of(const struct choice *c, int64_t waste, int64_t size)
+{
+    return c->is_within ? 0 : (int64_t) ((double) waste * c->n / size);
+}
+
 static int64_t pull_cost(const struct choice *c)
 {
-    return c->is_shared ? 0 : c->offer->waste;
+    return waste_of(c, c->offer->waste, c->offer->size);
 }
 
 static bool stage_is_possible(const struct choice *c)
@@ -100,12 +106,15 @@ static bool stage_may_start(const struct choice *c)
 
 static int64_t stage_cost(const struct choice *c)
 {
-    return c->offer->stage_cost;
+    return stage_is_possible(c) ? c->offer->stage_cost : INT64_MAX;
 }
 
+/* The sender's kernel would wait for its turn on a GPU that processes share, while the receiver's
+ * may not. */
 static bool push_is_possible(const struct choice *c)
 {
-    return MPII_Gpudt_buffer_export(c->buffer) != NULL;
+    return (!c->offer->is_shared || MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto) &&
+        MPII_Gpudt_buffer_export(c->buffer) != NULL;
 }
 
 /* That depends on the sender, who will say so */
@@ -116,7 +125,7 @@ static bool push_may_start(const struct choice *c ATTRIBUTE((unused)))
 
 static int64_t push_cost(const struct choice *c)
 {
-    return PUSH_COST + (c->is_shared ? 0 : MPII_Gpudt_buffer_waste(c->buffer));
+    return PUSH_COST + waste_of(c, MPII_Gpudt_buffer_waste(c->buffer), c->buffer->size);
 }
 
 /* What a way would move between the GPUs besides the message's own bytes, or other costs in that
@@ -162,43 +171,45 @@ static const struct way *way_find(const struct choice *c, int which)
     for (int i = 0; i < NWAYS; i++) {
         const struct way *w = &ways[i];
         int64_t cost;
-        if (!(which & (int) w->way) || !is_allowed(w) || !w->is_possible(c))
+        if (!(which & (int) w->way) || !is_allowed(w))
             continue;
         cost = MPIR_CVAR_GPUDT_DIRECT == w->forced_by ? -1 : w->cost(c);
+        /* In this order: the export of a mapped range keeps its memory */
+        if ((best && cost >= best_cost) || !w->is_possible(c))
+            continue;
         if (unlikely(MPIR_CVAR_GPUDT_TRACE))
             fprintf(stderr, "[%d] gpudt: message of %lld bytes could be %s at a cost of %lld\n",
                     MPIR_Process.rank, (long long) c->n, w->name, (long long) cost);
-        if (best == NULL || cost < best_cost) {
-            best = w;
-            best_cost = cost;
-        }
+        best = w;
+        best_cost = cost;
     }
     return best;
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
-                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int which)
+                                           const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int *which)
 {
-    const bool is_shared = MPII_Gpudt_is_shared(buffer->side.engine->shared);
     const struct choice c = {
-        .offer = offer,.buffer = buffer,.n = n,.is_shared = is_shared,
+        .offer = offer,.buffer = buffer,.n = n,
+        .is_within = offer->gpu && offer->gpu == MPIR_Gpudt_buffer_gpu(buffer),
         .has_type = offer->type_at != MPIR_GPUDT_TYPE__NONE
     };
     const struct way *w = NULL;
 
     if (MPIR_Gpudt_is_direct(buffer) &&
         MPII_Gpudt_is_good_for_shared(buffer->side.engine, n, offer->type_sz || buffer->side.type))
-        w = way_find(&c, which);
+        w = way_find(&c, *which);
     while (w && !w->may_start(&c)) {
-        /* What this process cannot map, or not yet, goes the other way round neither */
-        which &= ~((int) w->way | MPIR_GPUDT_WAY__PUSHED);
-        w = way_find(&c, which);
+        /* Where this process cannot map memory of the other one, or that does not pay off yet, the
+         * same is likely the other way round, and asking takes time */
+        *which &= ~((int) w->way | MPIR_GPUDT_WAY__PUSHED);
+        w = way_find(&c, *which);
     }
     if (w == NULL)
         MPII_GPUDT_COUNT(direct_refused, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         fprintf(stderr, "[%d] gpudt: message of %lld bytes %s%s\n", MPIR_Process.rank,
                 (long long) n, w ? w->name : "through the host",
-                is_shared ? " on a shared GPU" : "");
+                MPII_Gpudt_is_shared(buffer->side.engine->shared) ? " on a shared GPU" : "");
     return w ? w->way : MPIR_GPUDT_WAY__HOST;
 }
