@@ -70,7 +70,29 @@ static inline bool MPIR_Gpudt_takes_free(void *mem, int *mpi_errno_ptr)
 #endif
 }
 
-/* MPI_Alloc_mem: allocate memory if an info object asks for a kind.
+/* ---- the same memory in other processes of the node (engine/gpudt_share.c) ---- */
+
+#define MPIR_GPUDT_HANDLE_SZ 64
+
+/* Memory of another process, mapped in the context that was current then. */
+typedef struct MPIR_Gpudt_share MPIR_Gpudt_share_t;
+
+/* Get what another process needs to map device memory of MPIR_Gpudt_mem_alloc.
+ *   handle  (OUT)  MPIR_GPUDT_HANDLE_SZ bytes */
+int MPIR_Gpudt_share_name(void *mem, void *handle);
+
+/* Map such memory for the current context of the thread, or if there is none for the primary context
+ * of the first GPU.
+ *   addr  (OUT)  its address here */
+int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void **addr);
+
+/* Unmap it, for which the driver waits for kernels that run in the context. NULL is allowed. The
+ * process that allocated the memory frees it after that. */
+void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share);
+
+/* ---- MPI_Alloc_mem ---- */
+
+/* Allocate memory if an info object asks for a kind.
  *   mem  (OUT)  untouched if it does not */
 static inline int MPIR_Gpudt_mem_alloc_if_asked(MPI_Aint size, MPIR_Info * info, void **mem)
 {

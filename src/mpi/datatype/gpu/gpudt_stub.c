@@ -36,6 +36,21 @@ int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem)
                                 MPIR_Gpudt_kind_name(kind));
 }
 
+/* Never called: no such memory exists. */
+int MPIR_Gpudt_share_name(void *mem, void *handle)
+{
+    return MPI_ERR_INTERN;
+}
+
+int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void **addr)
+{
+    return MPI_ERR_INTERN;
+}
+
+void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share)
+{
+}
+
 /* The result of all operations: host memory, for the CPU to move. */
 static int not_handled(MPIR_Gpudt_op ** op, bool * handled)
 {

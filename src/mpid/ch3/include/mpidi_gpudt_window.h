@@ -20,12 +20,13 @@ struct MPIDI_RMA_Target;
 
 /* Whether the memory of a window of this process can be mapped by others of the node, as a part of
  * what processes exchange when a window is created: to be added to its disp_unit. Greater than any
- * int, or 0. */
+ * int, or 0. Not for shared windows, which are mapped already. */
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size);
 
 static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, MPI_Aint size)
 {
-    return unlikely(MPIR_Gpudt_is_possible()) ? MPIDI_Gpudt_win_expose_any(win, base, size) : 0;
+    return unlikely(MPIR_Gpudt_is_possible()) && win->create_flavor != MPI_WIN_FLAVOR_SHARED ?
+        MPIDI_Gpudt_win_expose_any(win, base, size) : 0;
 }
 
 /* Exchange what is needed to map each other's memory, if there is any. Collective.

@@ -57,6 +57,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_inbound.c            \
+    src/mpid/ch3/src/ch3u_gpudt_shared.c             \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
     src/mpid/ch3/src/ch3u_gpudt_update.c             \
     src/mpid/ch3/src/ch3u_gpudt_window.c             \

@@ -31,5 +31,6 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/engine/gpudt_pool.c       \
     src/mpi/datatype/gpu/engine/gpudt_register.c   \
     src/mpi/datatype/gpu/engine/gpudt_remote.c     \
+    src/mpi/datatype/gpu/engine/gpudt_share.c      \
     src/mpi/datatype/gpu/engine/gpudt_upload.c
 endif BUILD_GPUDT_CUDA

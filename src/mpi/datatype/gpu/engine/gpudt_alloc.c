@@ -110,26 +110,6 @@ static void engine_ends(MPII_Gpudt_engine_t * engine, bool is_alive)
 
 /* ---- allocating and freeing ---- */
 
-/* Enter the current context of the thread, or else the primary one of the first GPU. */
-static int current_enter(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_engine_t ** engine,
-                         MPII_Gpudt_ctx_t * entered)
-{
-    int mpi_errno = MPI_SUCCESS;
-    CUcontext ctx = NULL;
-    CUdevice device = 0;
-
-    MPII_GPUDT_CHECK(drv, cuCtxGetCurrent(&ctx), mpi_errno);
-    if (ctx)
-        MPII_GPUDT_CHECK(drv, cuCtxGetDevice(&device), mpi_errno);
-    mpi_errno = MPII_Gpudt_engine_enter(drv, device, ctx, engine, entered);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
 int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -145,7 +125,7 @@ int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem)
     a = MPL_calloc(1, sizeof(*a), MPL_MEM_USER);
     MPII_GPUDT_ERR_NOMEM(!a, mpi_errno, "GPU memory");
     a->kind = kind;
-    mpi_errno = current_enter(drv, &a->engine, &entered);
+    mpi_errno = MPII_Gpudt_engine_current(drv, &a->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = mem_get(drv, kind, MPL_MAX((size_t) size, 1), &a->mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

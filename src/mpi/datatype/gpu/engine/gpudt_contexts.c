@@ -68,6 +68,25 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
     goto fn_exit;
 }
 
+int MPII_Gpudt_engine_current(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_engine_t ** engine,
+                              MPII_Gpudt_ctx_t * entered)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUcontext ctx = NULL;
+    CUdevice device = 0;
+
+    MPII_GPUDT_CHECK(drv, cuCtxGetCurrent(&ctx), mpi_errno);
+    if (ctx)
+        MPII_GPUDT_CHECK(drv, cuCtxGetDevice(&device), mpi_errno);
+    mpi_errno = MPII_Gpudt_engine_enter(drv, device, ctx, engine, entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                           MPII_Gpudt_engine_t ** engine)
 {

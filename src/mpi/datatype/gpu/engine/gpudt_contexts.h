@@ -33,7 +33,12 @@ bool MPII_Gpudt_engines_are_idle(void);
 int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                             MPII_Gpudt_engine_t ** engine, MPII_Gpudt_ctx_t * entered);
 
-/* The same, but the context is not current afterwards. */
+/* The same for the current context of the thread, or if there is none for the primary context of the
+ * first GPU. */
+int MPII_Gpudt_engine_current(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_engine_t ** engine,
+                              MPII_Gpudt_ctx_t * entered);
+
+/* As MPII_Gpudt_engine_enter, but the context is not current afterwards. */
 int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                           MPII_Gpudt_engine_t ** engine);
 

@@ -1,0 +1,101 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Maps memory of gpudt_alloc.c in other processes, for the program's own kernels: see gpudt_alloc.h.
+ * Unlike an import (gpudt_import.h), which is kept to save time, such a mapping exists from one call
+ * to another. Must not know windows. */
+
+#include "mpiimpl.h"
+#include "gpudt_alloc.h"
+#include "gpudt_contexts.h"
+#include "gpudt_error.h"
+#include "driver/gpudt_ptr.h"
+#include "type/gpudt_record.h"
+
+struct MPIR_Gpudt_share {
+    MPII_Gpudt_engine_t *engine;
+    CUdeviceptr mem;
+};
+
+MPII_GPUDT_STATIC_ASSERT(sizeof(CUipcMemHandle) == MPIR_GPUDT_HANDLE_SZ, "it has room");
+
+/* Whether the driver has the functions. */
+static bool has_functions(const MPII_Gpudt_driver_t * drv)
+{
+    return drv->cuIpcGetMemHandle && drv->cuIpcOpenMemHandle && drv->cuIpcCloseMemHandle;
+}
+
+int MPIR_Gpudt_share_name(void *mem, void *handle)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    MPII_Gpudt_engine_t *engine;
+    MPIR_Gpudt_ptr_t ptr;
+    CUipcMemHandle ipc;
+
+    MPIR_ERR_CHKANDJUMP1(!drv || !has_functions(drv), mpi_errno, MPI_ERR_OTHER, "**gpudt_win_share",
+                         "**gpudt_win_share %s", MPIR_Gpudt_kind_name(MPIR_GPUDT_KIND__DEVICE));
+    mpi_errno = MPIR_Gpudt_query_ptr(mem, &ptr);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = MPII_Gpudt_engine_enter(drv, ptr.device, ptr.ctx, &engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuIpcGetMemHandle(&ipc, (CUdeviceptr) (uintptr_t) mem), mpi_errno);
+    memcpy(handle, &ipc, sizeof(ipc));
+
+  fn_exit:
+    if (entered.ctx)
+        MPII_Gpudt_ctx_leave(drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void **addr)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const char *reason = "MPIR_CVAR_ENABLE_GPU is 0";
+    const MPII_Gpudt_driver_t *drv = MPIR_CVAR_ENABLE_GPU ? MPII_Gpudt_driver_init(&reason) : NULL;
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    MPIR_Gpudt_share_t *s = NULL;
+    CUipcMemHandle ipc;
+
+    MPIR_ERR_CHKANDJUMP1(!drv, mpi_errno, MPI_ERR_OTHER, "**gpudt_none", "**gpudt_none %s", reason);
+    MPIR_ERR_CHKANDJUMP1(!has_functions(drv), mpi_errno, MPI_ERR_OTHER, "**gpudt_win_share",
+                         "**gpudt_win_share %s", MPIR_Gpudt_kind_name(MPIR_GPUDT_KIND__DEVICE));
+    s = MPL_calloc(1, sizeof(*s), MPL_MEM_RMA);
+    MPII_GPUDT_ERR_NOMEM(!s, mpi_errno, "GPU window");
+    mpi_errno = MPII_Gpudt_engine_current(drv, &s->engine, &entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    memcpy(&ipc, handle, sizeof(ipc));
+    MPII_GPUDT_CHECK(drv, cuIpcOpenMemHandle(&s->mem, ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+                     mpi_errno);
+    *share = s;
+    *addr = (void *) (uintptr_t) s->mem;
+
+  fn_exit:
+    if (entered.ctx)
+        MPII_Gpudt_ctx_leave(drv, &entered);
+    return mpi_errno;
+  fn_fail:
+    MPL_free(s);
+    goto fn_exit;
+}
+
+/* A mapping ends with its context. If the driver fails to unmap, nothing can be done. */
+void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share)
+{
+    bool is_entered = false;
+    MPII_Gpudt_ctx_t entered;
+
+    /* Twice, because the first failure may be the report of an earlier error */
+    for (int i = 0; i < 2 && share && !is_entered; i++)
+        is_entered = MPII_Gpudt_engine_reenter(share->engine, &entered) == MPI_SUCCESS;
+    if (is_entered) {
+        share->engine->drv->cuIpcCloseMemHandle(share->mem);
+        MPII_Gpudt_ctx_leave(share->engine->drv, &entered);
+    }
+    MPL_free(share);
+}
