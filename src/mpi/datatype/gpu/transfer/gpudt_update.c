@@ -81,7 +81,8 @@ static bool is_flat(const struct update *up, const struct MPII_Gpudt_data *data)
     return MPIR_DATATYPE_IS_PREDEFINED(data->datatype) || (up->r.is_dense && data->is_contig);
 }
 
-/* Find out where an operand is. Returns false if its elements are others than the window's. */
+/* Find out where an operand is.
+ *   fits  (OUT)  false: its elements are others than the window's, or have gaps in a datatype */
 static int operand_find(const struct update *up, const void *buf, MPI_Aint count,
                         MPI_Datatype datatype, struct operand *o, bool * fits)
 {
@@ -107,7 +108,7 @@ static int operand_find(const struct update *up, const void *buf, MPI_Aint count
     return mpi_errno;
 }
 
-/* Whether kernels of its own GPU can access an operand where it is. */
+/* Whether kernels of its own GPU can use an operand where it is. */
 static bool operand_is_direct(const struct update *up, const struct operand *o)
 {
     return o->buffer && MPIR_Gpudt_is_direct(o->buffer) && o->is_flat &&
