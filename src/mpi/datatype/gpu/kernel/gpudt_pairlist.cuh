@@ -4,8 +4,8 @@
  *
  * The body of the pair kernel for sides of which one or both are lists, and the other a box: a thread
  * finds both addresses of a unit and copies it, without shared memory, as between boxes. Entries are
- * found by the list's bitmap, or else by a search for each unit, which is short: lists without a
- * bitmap have long entries, so they are few. Compiles as CUDA and as host C++.
+ * found by the list's bitmap, or in a short list by a search for each unit. Compiles as CUDA and as
+ * host C++.
  */
 
 #ifndef GPUDT_PAIRLIST_CUH_INCLUDED

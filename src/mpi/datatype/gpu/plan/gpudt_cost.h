@@ -34,6 +34,10 @@
 #define MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM 8
 #define MPII_GPUDT_PAIRBOX_NARROW_UNITS  (1 << 20)
 
+/* Entries of a list without a bitmap that the pair kernel for lists searches for each unit, at most.
+ * On an H100 512 entries take 3 us less than by tiles, 1,024 as long. */
+#define MPII_GPUDT_PAIRLIST_SEARCH 1024
+
 /* Minimum length of a list in which the tree kernels narrow the search for each tile. */
 #define MPII_GPUDT_NARROW_MIN 64
 

@@ -133,8 +133,9 @@ static int is_plain_list(const struct MPII_Gpudt_plan *plan)
     const struct MPII_Gpudt_args_list *list = &plan->args.list;
 
     return (plan->strategy == MPII_GPUDT_STRATEGY__BITMAP ||
-            plan->strategy == MPII_GPUDT_STRATEGY__LIST) && list->levels.nlevels == 0 &&
-        list->levels.top.displ == 0;
+            (plan->strategy == MPII_GPUDT_STRATEGY__LIST &&
+             list->nruns <= MPII_GPUDT_PAIRLIST_SEARCH)) &&
+        list->levels.nlevels == 0 && list->levels.top.displ == 0;
 }
 
 static void box_side_set(const struct MPII_Gpudt_plan *from, int unit,
