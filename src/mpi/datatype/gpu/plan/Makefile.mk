@@ -4,6 +4,7 @@
 ##
 
 noinst_HEADERS +=                                \
+    src/mpi/datatype/gpu/plan/gpudt_across.h     \
     src/mpi/datatype/gpu/plan/gpudt_cost.h       \
     src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
     src/mpi/datatype/gpu/plan/gpudt_image.h      \
@@ -16,6 +17,7 @@ noinst_HEADERS +=                                \
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                              \
+    src/mpi/datatype/gpu/plan/gpudt_across.c     \
     src/mpi/datatype/gpu/plan/gpudt_divisor.c    \
     src/mpi/datatype/gpu/plan/gpudt_image.c      \
     src/mpi/datatype/gpu/plan/gpudt_plan.c       \

@@ -77,9 +77,12 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     const struct MPII_Gpudt_side *side = &buffer->side;
     const struct MPII_Gpudt_export *export = MPII_Gpudt_buffer_export(buffer);
     struct MPIR_Gpudt_offer *offer = mem;
+    struct MPII_Gpudt_access access;
 
+    MPII_Gpudt_buffer_access(buffer, buffer->size, &access);
     offer->size = buffer->size;
-    offer->waste = MPII_Gpudt_buffer_waste(buffer);
+    offer->read_across = access.read_across;
+    offer->read = access.read;
     offer->gpu = MPIR_Gpudt_buffer_gpu(buffer);
     offer->is_shared = MPII_Gpudt_is_shared(side->engine->shared);
     offer->type_sz = 0;

@@ -10,6 +10,7 @@
 
 #include "gpudt_direct.h"
 #include "engine/gpudt_import.h"
+#include "plan/gpudt_across.h"
 #include "type/gpudt_record.h"
 
 /* Of the exports only those parts are written and read that say something: each line of memory
@@ -17,7 +18,7 @@
 struct MPIR_Gpudt_offer {
     int64_t addr, low, high;    /* as in a side, relative to the allocation */
     int64_t size;               /* packed bytes of the buffer */
-    int64_t waste;              /* MPII_Gpudt_buffer_waste */
+    int64_t read_across, read;  /* MPII_Gpudt_access, for all of it */
     uint64_t gpu;               /* name of the GPU; 0: none */
     int64_t is_shared;          /* it is one that processes share */
     struct MPII_Gpudt_record top;       /* as in a side; not for a contiguous buffer */
@@ -25,7 +26,7 @@ struct MPIR_Gpudt_offer {
     int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */
     int64_t stage_at;           /* place of the staging memory in its allocation */
     int64_t stage_sz;           /* its bytes; 0: none */
-    int64_t stage_cost;         /* what staging costs, in the unit of waste */
+    int64_t stage_cost;         /* MPII_Gpudt_stage_cost */
     struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
     struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
     char type[];
@@ -55,9 +56,9 @@ bool MPII_Gpudt_may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_ex
  * that is forbidden. */
 const struct MPII_Gpudt_export *MPII_Gpudt_buffer_export(const MPIR_Gpudt_buffer * buffer);
 
-/* Bytes that a GPU would move besides those of a buffer if it accessed the buffer as memory of
- * another GPU: the ways of a message are compared by these. */
-int64_t MPII_Gpudt_buffer_waste(const MPIR_Gpudt_buffer * buffer);
+/* What it costs to access the first n bytes of a buffer. */
+void MPII_Gpudt_buffer_access(const MPIR_Gpudt_buffer * buffer, int64_t n,
+                              struct MPII_Gpudt_access *access);
 
 /* Map an allocation of another process.
  *   mapping  (OUT)  referenced by the caller; NULL: that is not possible

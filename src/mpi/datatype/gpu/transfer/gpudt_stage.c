@@ -14,62 +14,27 @@
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 
-/* A GPU accesses the memory of another one in sectors of 32 bytes, so it reads up to 24 bytes
- * besides each block, and a request for whole sectors costs as much as 16 more. Staging pays off if
- * the bytes read besides the message's own, less a share that no packed stream is faster than, would
- * be more than the packets and kernels cost that staging adds; these pass in the time of others if
- * there are any. Measured between two H200s, the sizes from which on staging is faster: blocks of 8
- * bytes 64 bytes apart 1 MiB, 16 bytes apart 5 MiB, of 32 bytes 25 MiB, of 128 bytes never. */
-#define SECTOR 32               /* bytes */
-#define SECTOR_REST 24          /* bytes */
-#define REQUEST_REST 16         /* bytes */
-#define STAGE_COST (4 << 20)    /* bytes */
-#define STAGE_COST_BUSY (2 << 20)       /* bytes */
-#define WASTE_SHARE 0.3         /* of the message */
-
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
 
-/* Bytes of memory that there are to each block of a datatype: the innermost stride, since the blocks
- * are read in the order of the packed stream, or the average if there is none. */
-static double block_spacing(const struct MPII_Gpudt_side *side, double blocks)
-{
-    const struct MPII_Gpudt_record *records = side->type->serial.records;
-    const struct MPII_Gpudt_record *r = &side->top;
-
-    while (r->child >= 0 && records[r->child].kind != MPII_GPUDT_KIND__BLOCK)
-        r = &records[r->child];
-    if (r->kind == MPII_GPUDT_KIND__VECTOR && r->child >= 0)
-        return r->stride < 0 ? -(double) r->stride : (double) r->stride;
-    return (double) (side->high - side->low) / blocks;
-}
-
-int64_t MPII_Gpudt_buffer_waste(const MPIR_Gpudt_buffer * buffer)
+void MPII_Gpudt_buffer_access(const MPIR_Gpudt_buffer * buffer, int64_t n,
+                              struct MPII_Gpudt_access *access)
 {
     const struct MPII_Gpudt_side *side = &buffer->side;
-    const struct MPII_Gpudt_serial *serial;
-    double blocks, spacing, block, rest, bytes;
 
-    if (side->type == NULL)
-        return 0;
-    serial = &side->type->serial;
-    blocks = (double) buffer->size / serial->size * serial->nblocks;
-    block = buffer->size / blocks;
-    spacing = block_spacing(side, blocks);
-    rest = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0 ? REQUEST_REST :
-        SECTOR_REST;
-    bytes = blocks * MPL_MAX(block, MPL_MIN(block + rest, spacing));
-    return (int64_t) bytes - buffer->size;
+    MPII_Gpudt_access_find(side->type ? &side->type->serial : NULL, &side->top,
+                           side->high - side->low, buffer->size, n, access);
 }
 
 /* Whether a long message from a buffer is to be staged rather than read from the buffer.
- *   cost  (IN)  of staging, in bytes read besides its own */
-static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, int64_t cost)
+ *   read_across, cost  (IN)  what the one and the other would cost */
+static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, int64_t read_across,
+                      int64_t cost)
 {
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
         return true;
     if (!may_pull)
         return buffer->size >= HIDDEN_MIN;
-    return MPII_Gpudt_buffer_waste(buffer) > cost;
+    return read_across > cost;
 }
 
 /* Allocate the staging memory of an engine, if there is memory for it. */
@@ -94,12 +59,15 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     const struct MPII_Gpudt_export *export = NULL;
     const struct MPII_Gpudt_area *area;
     struct MPIR_Gpudt_stage *stage;
-    const int64_t cost = (int64_t) (buffer->size * WASTE_SHARE) +
-        (is_busy ? STAGE_COST_BUSY : STAGE_COST);
+    const int64_t segment = (int64_t) MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE);
+    struct MPII_Gpudt_access access;
+    int64_t cost;
 
+    MPII_Gpudt_buffer_access(buffer, buffer->size, &access);
+    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, is_busy);
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
         MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_push ||
-        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, cost))
+        !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, access.read_across, cost))
         return NULL;
     if (engine->stage == NULL)
         memory_make(engine);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Chooses how messages between GPUs of a node go, by what each way would move besides the message's
- * own bytes, and by what mapping memory would save. Must not know how offers are exchanged. */
+/* Chooses how messages between GPUs of a node go, by what each way costs (plan/gpudt_across.h), and
+ * by what mapping memory would save. Must not know how offers are exchanged. */
 
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
@@ -12,6 +12,7 @@
 #include "gpudt_shared.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
+#include "plan/gpudt_across.h"
 #include "plan/gpudt_cost.h"
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
@@ -27,9 +28,6 @@
 #define SHARED_MIN (256 << 10)
 
 #define SHARED_RECENT 3e-3      /* seconds for which shorter ones then are copied directly, too */
-
-/* What the packets cost that pushing a message adds, in bytes moved besides its own. */
-#define PUSH_COST (256 << 10)
 
 static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 
@@ -70,6 +68,7 @@ struct choice {
     const MPIR_Gpudt_buffer *buffer;
     int64_t n;
     bool is_within;             /* one GPU, not under MPS: nothing is moved across */
+    struct MPII_Gpudt_access to;        /* what it costs to access the buffer; 0 if is_within */
     bool has_type;              /* the sender's datatype is described, if it has one */
 };
 
@@ -83,15 +82,15 @@ static bool pull_may_start(const struct choice *c)
     return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->export, c->n);
 }
 
-/* The bytes wasted by a message that need not fill a buffer. */
-static int64_t waste_of(const struct choice *c, int64_t waste, int64_t size)
+/* What it costs to access the sender's buffer, which the message need not fill. */
+static int64_t from_cost(const struct choice *c, int64_t whole)
 {
-    return c->is_within ? 0 : (int64_t) ((double) waste * c->n / size);
+    return c->is_within ? 0 : (int64_t) ((double) whole * c->n / c->offer->size);
 }
 
 static int64_t pull_cost(const struct choice *c)
 {
-    return waste_of(c, c->offer->waste, c->offer->size);
+    return MPII_Gpudt_pull_cost(from_cost(c, c->offer->read_across), &c->to);
 }
 
 static bool stage_is_possible(const struct choice *c)
@@ -106,7 +105,8 @@ static bool stage_may_start(const struct choice *c)
 
 static int64_t stage_cost(const struct choice *c)
 {
-    return stage_is_possible(c) ? c->offer->stage_cost : INT64_MAX;
+    return stage_is_possible(c) ? MPII_Gpudt_stage_whole_cost(c->offer->stage_cost, &c->to) :
+        INT64_MAX;
 }
 
 /* The sender's kernel would wait for its turn on a GPU that processes share, while the receiver's
@@ -125,11 +125,10 @@ static bool push_may_start(const struct choice *c ATTRIBUTE((unused)))
 
 static int64_t push_cost(const struct choice *c)
 {
-    return PUSH_COST + waste_of(c, MPII_Gpudt_buffer_waste(c->buffer), c->buffer->size);
+    return MPII_Gpudt_push_cost(from_cost(c, c->offer->read), &c->to);
 }
 
-/* What a way would move between the GPUs besides the message's own bytes, or other costs in that
- * unit, and whether the memory that it needs is mapped or may be mapped now. */
+/* What a way costs, and whether the memory that it needs is mapped or may be mapped now. */
 static const struct way {
     enum MPIR_Gpudt_way_e way;
     const char *name;
@@ -189,7 +188,7 @@ static const struct way *way_find(const struct choice *c, int which)
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
                                            const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int *which)
 {
-    const struct choice c = {
+    struct choice c = {
         .offer = offer,.buffer = buffer,.n = n,
         .is_within = offer->gpu && offer->gpu == MPIR_Gpudt_buffer_gpu(buffer),
         .has_type = offer->type_at != MPIR_GPUDT_TYPE__NONE
@@ -197,8 +196,11 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
     const struct way *w = NULL;
 
     if (MPIR_Gpudt_is_direct(buffer) &&
-        MPII_Gpudt_is_good_for_shared(buffer->side.engine, n, offer->type_sz || buffer->side.type))
+        MPII_Gpudt_is_good_for_shared(buffer->side.engine, n, offer->type_sz || buffer->side.type)) {
+        if (!c.is_within)
+            MPII_Gpudt_buffer_access(buffer, n, &c.to);
         w = way_find(&c, *which);
+    }
     while (w && !w->may_start(&c)) {
         /* Where this process cannot map memory of the other one, or that does not pay off yet, the
          * same is likely the other way round, and asking takes time */

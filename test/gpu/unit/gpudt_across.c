@@ -1,0 +1,141 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Compares what the ways of messages between two GPUs cost (plan/gpudt_across.h) with what they
+ * were measured to take: the cheapest way takes at most a tenth longer than the fastest one.
+ *
+ * Usage: gpudt_across FILE, the output of bench_ways with each way forced. */
+
+#include "unit.h"
+#include "plan/gpudt_across.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLERANCE 1.1
+#define SEGMENT (8 << 20)       /* MPIR_CVAR_GPUDT_DEVICE_CHUNK */
+#define MAX_CASES 1000
+#define SURE 1.3                /* ways that differ by this factor are in the right order */
+
+enum { PULL, STAGED, PUSH, NWAYS };     /* in the order of gpudt_way.c: the first of equals */
+
+static const char *const names[NWAYS] = { "pull", "staged", "push" };
+
+/* One message. */
+static struct message {
+    char ends[16];
+    int block, stride;
+    long bytes;
+    double us[NWAYS];           /* 0: not measured */
+} messages[MAX_CASES];
+static int nmessages;
+
+static struct message *message_find(const char *ends, int block, int stride, long bytes)
+{
+    struct message *m;
+
+    for (int i = 0; i < nmessages; i++) {
+        m = &messages[i];
+        if (strcmp(m->ends, ends) == 0 && m->block == block && m->stride == stride &&
+            m->bytes == bytes)
+            return m;
+    }
+    if (nmessages == MAX_CASES)
+        abort();
+    m = &messages[nmessages++];
+    snprintf(m->ends, sizeof(m->ends), "%s", ends);
+    m->block = block;
+    m->stride = stride;
+    m->bytes = bytes;
+    return m;
+}
+
+static void file_read(const char *name)
+{
+    FILE *f = fopen(name, "r");
+    char line[256], ends[16], way[16];
+    int block, stride;
+    long bytes;
+    double us;
+
+    UNIT_CHECK(f != NULL);
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "%15[^:]:alloc:%15[^:]:vector_%d_%d,%ld,%lf", ends, way, &block, &stride,
+                   &bytes, &us) != 6)
+            continue;
+        for (int w = 0; w < NWAYS; w++) {
+            if (strcmp(way, names[w]) == 0)
+                message_find(ends, block, stride, bytes)->us[w] = us;
+        }
+    }
+    if (f)
+        fclose(f);
+}
+
+/* What it costs to access one end, as gpudt_stage.c asks. */
+static void end_find(const struct message *m, int is_typed, struct MPII_Gpudt_access *access)
+{
+    const int rows = (int) (m->bytes / m->block);
+    struct MPII_Gpudt_serial serial;
+    MPI_Datatype type;
+
+    MPII_Gpudt_access_find(NULL, NULL, m->bytes, m->bytes, m->bytes, access);
+    if (!is_typed)
+        return;
+    MPI_Type_vector(rows, m->block / 8, m->stride / 8, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    if (unit_serial(type, &serial)) {
+        MPII_Gpudt_access_find(&serial, &serial.records[0], serial.true_extent, m->bytes, m->bytes,
+                               access);
+        MPII_Gpudt_serial_free(&serial);
+    }
+    MPI_Type_free(&type);
+}
+
+static void message_check(const struct message *m)
+{
+    struct MPII_Gpudt_access from, to;
+    int64_t cost[NWAYS];
+    int chosen = 0, fastest = 0;
+
+    end_find(m, strncmp(m->ends, "typed-", 6) == 0, &from);
+    end_find(m, strstr(m->ends, "-typed") != NULL, &to);
+    cost[PULL] = MPII_Gpudt_pull_cost(from.read_across, &to);
+    cost[STAGED] = MPII_Gpudt_stage_whole_cost(MPII_Gpudt_stage_cost(m->bytes, SEGMENT, from.pack,
+                                                                     0), &to);
+    cost[PUSH] = MPII_Gpudt_push_cost(from.read, &to);
+    for (int w = 0; w < NWAYS; w++) {
+        UNIT_CHECK(m->us[w] > 0);
+        if (cost[w] < cost[chosen])
+            chosen = w;
+        if (m->us[w] < m->us[fastest])
+            fastest = w;
+    }
+    if (m->us[chosen] > TOLERANCE * m->us[fastest])
+        unit_fail("%s of vector %d/%d, %ld bytes: %s takes %.1f us, %s %.1f", m->ends, m->block,
+                  m->stride, m->bytes, names[chosen], m->us[chosen], names[fastest],
+                  m->us[fastest]);
+    for (int w = 0; w < NWAYS; w++) {
+        for (int v = 0; v < NWAYS; v++) {
+            if (m->us[v] > SURE * m->us[w] && cost[v] <= cost[w])
+                unit_fail("%s of vector %d/%d, %ld bytes: %s (%.1f us) costs less than %s (%.1f)",
+                          m->ends, m->block, m->stride, m->bytes, names[v], m->us[v], names[w],
+                          m->us[w]);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    if (argc == 2)
+        file_read(argv[1]);
+    UNIT_CHECK(nmessages >= 90);
+    for (int i = 0; i < nmessages; i++)
+        message_check(&messages[i]);
+    MPI_Finalize();
+    return unit_done();
+}
