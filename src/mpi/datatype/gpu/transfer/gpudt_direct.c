@@ -203,7 +203,7 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
     MPIR_Gpudt_op local = {
-        .n = n,.lane = is_push ? MPII_GPUDT_LANE__PACK : MPII_GPUDT_LANE__UNPACK
+        .n = n,.lane = MPII_Gpudt_lane_choose(engine, is_push, n)
     };
     CUdeviceptr mem = 0;
 

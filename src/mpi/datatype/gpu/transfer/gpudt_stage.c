@@ -166,7 +166,8 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
     if (stage->mapping)
         local.src.place = MPII_GPUDT_PLACE__PEER;
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
-    local.lane = unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
+    /* Segments are packed one after the other: the first one is awaited most */
+    local.lane = unpack ? MPII_Gpudt_lane_choose(stage->engine, false, n) : MPII_GPUDT_LANE__PACK;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
 
   fn_exit:

@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_start.h"
 #include "gpudt_error.h"
+#include "gpudt_limits.h"
 #include "gpudt_route.h"
 #include "gpudt_run.h"
 #include "gpudt_vars.h"
@@ -92,4 +93,17 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine, bool is_push,
+                                              int64_t n)
+{
+    const enum MPII_Gpudt_lane_e first = is_push ? MPII_GPUDT_LANE__PACK : MPII_GPUDT_LANE__UNPACK;
+    const enum MPII_Gpudt_lane_e second = is_push ? MPII_GPUDT_LANE__PUSH : MPII_GPUDT_LANE__PULL;
+
+    /* A limit of blocks is meant for all kernels at a time */
+    if (n < MPII_GPUDT_BESIDE_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
+        return first;
+    return MPL_atomic_relaxed_load_int(&engine->nflying[second]) <
+        MPL_atomic_relaxed_load_int(&engine->nflying[first]) ? second : first;
 }
