@@ -269,7 +269,7 @@ static void descriptors_renew(struct MPII_Gpudt_mapping *m, const struct MPII_Gp
         (old->pid == new->pid && old->proof == new->proof &&
          memcmp(old->memory, new->memory, new->nhandles * sizeof(new->memory[0])) == 0))
         return;
-    m->export = *export;
+    MPII_Gpudt_export_copy(export, &m->export);
     m->is_refused = false;
 }
 
@@ -295,7 +295,7 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
     if (m == NULL)
         return NULL;
     m->engine = engine;
-    m->export = *export;
+    MPII_Gpudt_export_copy(export, &m->export);
     m->remote = MPII_Gpudt_remote_find(engine, export);
     if (m->remote == NULL) {
         MPL_free(m);
@@ -332,9 +332,10 @@ static bool is_refused(const struct MPII_Gpudt_mapping *m)
 bool MPII_Gpudt_import_is_refused(MPII_Gpudt_engine_t * engine,
                                   const struct MPII_Gpudt_export *export)
 {
-    const struct MPII_Gpudt_export copy = *export;
+    struct MPII_Gpudt_export copy;
     const struct MPII_Gpudt_mapping *m;
 
+    MPII_Gpudt_export_copy(export, &copy);
     if (is_hopeless(engine, &copy))
         return true;
     m = mapping_find(engine, &copy);
@@ -345,9 +346,11 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
                                                   const struct MPII_Gpudt_export *export,
                                                   double saved_us)
 {
-    const struct MPII_Gpudt_export copy = *export;
+    struct MPII_Gpudt_export copy;
     struct MPII_Gpudt_mapping *m;
 
+    /* The other process may write to the export, of which reading all would take a while */
+    MPII_Gpudt_export_copy(export, &copy);
     if (is_hopeless(engine, &copy))
         return NULL;
     m = mapping_find(engine, &copy);
@@ -401,6 +404,11 @@ static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
 static bool may_change(CUresult res)
 {
     return res == CUDA_ERROR_OUT_OF_MEMORY || res == CUDA_ERROR_ALREADY_MAPPED;
+}
+
+bool MPII_Gpudt_import_is_open(const struct MPII_Gpudt_mapping *m)
+{
+    return m->mem != 0;
 }
 
 CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)

@@ -28,8 +28,12 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
 bool MPII_Gpudt_import_is_refused(MPII_Gpudt_engine_t * engine,
                                   const struct MPII_Gpudt_export *export);
 
-/* Map an allocation that was found, if it is not mapped. The engine's context is current. Returns
- * its address; 0 if that failed. Otherwise the caller owns a reference, which keeps it mapped. */
+/* Whether an allocation that was found is mapped. */
+bool MPII_Gpudt_import_is_open(const struct MPII_Gpudt_mapping *mapping);
+
+/* Map an allocation that was found, if it is not mapped: then the engine's context is current.
+ * Returns its address; 0 if that failed. Otherwise the caller owns a reference, which keeps it
+ * mapped. */
 CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *mapping);
 
 /* Release a reference. */

@@ -171,15 +171,19 @@ static int side_make(const struct MPIR_Gpudt_offer *offer, const void *type, CUd
 }
 
 int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engine_t * engine,
-                         struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
+                         double saved_us, struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_ctx_t entered;
 
     *mem = 0;
-    *mapping = MPII_Gpudt_import_find(engine, export, 0);
+    *mapping = MPII_Gpudt_import_find(engine, export, saved_us);
     if (*mapping == NULL)
         goto fn_exit;
+    if (likely(MPII_Gpudt_import_is_open(*mapping))) {
+        *mem = MPII_Gpudt_import_open(*mapping);
+        goto fn_exit;
+    }
     mpi_errno = MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *mem = MPII_Gpudt_import_open(*mapping);
@@ -194,11 +198,12 @@ int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engi
 }
 
 /* Start to copy between an offered buffer and one of this process.
- *   is_push  (IN)  to the offered one; else from there
+ *   is_push   (IN)  to the offered one, and the other one may have been freed; else from there
+ *   saved_us  (IN)  as of MPII_Gpudt_import_find
  * The others as of MPIR_Gpudt_offer_pull. */
 static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
-                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, bool is_push, MPIR_Gpudt_op ** op,
-                      bool * is_taken)
+                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, bool is_push, double saved_us,
+                      MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
@@ -211,10 +216,14 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     *is_taken = false;
     MPIR_ERR_CHKANDJUMP(n > offer->size || n > buffer->size, mpi_errno, MPI_ERR_INTERN,
                         "**gpudt_size");
-    mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, &local.mapping, &mem);
+    mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, saved_us, &local.mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)
         goto fn_exit;
+    if (is_push) {
+        mpi_errno = MPIR_Gpudt_buffer_check(buffer);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
     mpi_errno = side_make(offer, type, mem, engine, n, is_push ? &local.dst : &local.src);
     if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
         /* The other way needs none for the type */
@@ -245,7 +254,7 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
     MPIR_FUNC_ENTER;
 
-    mpi_errno = copy_start(offer, type, buffer, n, false, op, is_taken);
+    mpi_errno = copy_start(offer, type, buffer, n, false, 0, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pulls, 1);
@@ -264,11 +273,7 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
 
     MPIR_FUNC_ENTER;
 
-    *op = NULL;
-    *is_taken = false;
-    if (MPII_Gpudt_import_find(buffer->side.engine, &offer->export, DBL_MAX) == NULL)
-        goto fn_exit;
-    mpi_errno = copy_start(offer, NULL, buffer, n, false, op, is_taken);
+    mpi_errno = copy_start(offer, NULL, buffer, n, false, DBL_MAX, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(collective_pulls, 1);
@@ -285,27 +290,23 @@ int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           bool * is_taken, bool * is_final)
 {
     int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *engine = buffer->side.engine;
 
     MPIR_FUNC_ENTER;
 
-    *op = NULL;
-    *is_taken = *is_final = false;
-    if (MPII_Gpudt_may_map(buffer->side.engine, &offer->export, n)) {
-        mpi_errno = MPIR_Gpudt_buffer_check(buffer);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-        mpi_errno = copy_start(offer, type, buffer, n, true, op, is_taken);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
-    }
+    *is_final = false;
+    mpi_errno = copy_start(offer, type, buffer, n, true, MPII_Gpudt_saved_us(engine, n), op,
+                           is_taken);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pushes, 1);
     else
-        *is_final = MPII_Gpudt_import_is_refused(buffer->side.engine, &offer->export);
+        *is_final = MPII_Gpudt_import_is_refused(engine, &offer->export);
 
   fn_exit:
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
-    *is_taken = true;
     goto fn_exit;
 }
 

@@ -48,9 +48,8 @@ struct MPIR_Gpudt_stage {
  *   is_typed  (IN)  some side is not contiguous */
 bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n, bool is_typed);
 
-/* Whether memory of another process may be mapped for a message of n bytes. */
-bool MPII_Gpudt_may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export,
-                        int64_t n);
+/* Microseconds that a message of n bytes takes less than through host memory. */
+double MPII_Gpudt_saved_us(const MPII_Gpudt_engine_t * engine, int64_t n);
 
 /* How other processes map the memory of a buffer; valid until the next call. NULL: they cannot, or
  * that is forbidden. */
@@ -61,9 +60,10 @@ void MPII_Gpudt_buffer_access(const MPIR_Gpudt_buffer * buffer, int64_t n,
                               struct MPII_Gpudt_access *access);
 
 /* Map an allocation of another process.
- *   mapping  (OUT)  referenced by the caller; NULL: that is not possible
- *   mem      (OUT)  its address */
+ *   saved_us  (IN)   as of MPII_Gpudt_import_find
+ *   mapping   (OUT)  referenced by the caller; NULL: that is not possible, or does not pay off yet
+ *   mem       (OUT)  its address */
 int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engine_t * engine,
-                         struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
+                         double saved_us, struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
 
 #endif /* GPUDT_OFFER_H_INCLUDED */

@@ -122,7 +122,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
     if (stage == NULL)
         return NULL;
     /* A failure shows again when the message is staged otherwise */
-    if (MPII_Gpudt_offer_map(&offer->stage, engine, &stage->mapping, &mem) != MPI_SUCCESS ||
+    if (MPII_Gpudt_offer_map(&offer->stage, engine, 0, &stage->mapping, &mem) != MPI_SUCCESS ||
         stage->mapping == NULL) {
         MPL_free(stage);
         return NULL;

@@ -31,15 +31,14 @@
 
 static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 
-bool MPII_Gpudt_may_map(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_export *export,
-                        int64_t n)
+double MPII_Gpudt_saved_us(const MPII_Gpudt_engine_t * engine, int64_t n)
 {
     double saved_us = SAVED_US + SAVED_US_PER_BYTE * n;
 
     /* The GPU switches once instead of twice */
     if (MPII_Gpudt_is_shared(engine->shared))
         saved_us += MPII_GPUDT_SWITCH_NS * 1e-3;
-    return MPII_Gpudt_import_find(engine, export, saved_us) != NULL;
+    return saved_us;
 }
 
 /* Short ones take part if longer ones do, since the GPU switches for these in any case. */
@@ -77,9 +76,17 @@ static bool pull_is_possible(const struct choice *c)
     return c->offer->export.id && c->has_type;
 }
 
+/* Whether memory of the sender is mapped, or may be mapped for this message. */
+static bool may_map(const struct choice *c, const struct MPII_Gpudt_export *export)
+{
+    MPII_Gpudt_engine_t *engine = c->buffer->side.engine;
+
+    return MPII_Gpudt_import_find(engine, export, MPII_Gpudt_saved_us(engine, c->n)) != NULL;
+}
+
 static bool pull_may_start(const struct choice *c)
 {
-    return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->export, c->n);
+    return may_map(c, &c->offer->export);
 }
 
 /* What it costs to access the sender's buffer, which the message need not fill. */
@@ -100,7 +107,7 @@ static bool stage_is_possible(const struct choice *c)
 
 static bool stage_may_start(const struct choice *c)
 {
-    return MPII_Gpudt_may_map(c->buffer->side.engine, &c->offer->stage, c->n);
+    return may_map(c, &c->offer->stage);
 }
 
 static int64_t stage_cost(const struct choice *c)

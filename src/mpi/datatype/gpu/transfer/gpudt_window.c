@@ -142,10 +142,7 @@ int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
         *mapping = t->mapping;
         goto fn_exit;
     }
-    *mapping = NULL;
-    if (MPII_Gpudt_import_find(engine, &t->export, SAVED_US) == NULL)
-        goto fn_exit;
-    mpi_errno = MPII_Gpudt_offer_map(&t->export, engine, mapping, mem);
+    mpi_errno = MPII_Gpudt_offer_map(&t->export, engine, SAVED_US, mapping, mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*mapping == NULL)
         goto fn_exit;
