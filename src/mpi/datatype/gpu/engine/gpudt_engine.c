@@ -43,6 +43,17 @@ static void streams_destroy(MPII_Gpudt_engine_t * engine)
     }
 }
 
+/* The priority of a stream: above the program's kernels, which may wait for a message. What is packed
+ * is awaited by another process. Kernels that unpack wait for the link themselves, and would keep
+ * the multiprocessors from those that pack: they come second.
+ *   least, greatest  (IN)  of the driver, where lower numbers are greater priorities */
+static int lane_priority(enum MPII_Gpudt_lane_e lane, int least, int greatest)
+{
+    const bool is_second = lane == MPII_GPUDT_LANE__UNPACK || lane == MPII_GPUDT_LANE__PULL;
+
+    return MPL_MIN(greatest + is_second, least);
+}
+
 /* Make what an engine has from the beginning: its sentinel and its streams. */
 static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
@@ -67,7 +78,9 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
                                                 engine->sentinel), mpi_errno);
     for (int i = 0; i < MPII_GPUDT_NLANES; i++)
         MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i],
-                                                         CU_STREAM_NON_BLOCKING, greatest),
+                                                         CU_STREAM_NON_BLOCKING,
+                                                         lane_priority((enum MPII_Gpudt_lane_e) i,
+                                                                       least, greatest)),
                          mpi_errno);
 
   fn_exit:
