@@ -5,7 +5,8 @@
 
 /* Tests copies from datatype to datatype by one kernel: every form of datatype at either end,
  * ranges of both streams that begin and end anywhere, at any alignment, by each of the kernels,
- * within a GPU and between two. Each copy must take one launch and no work area. With
+ * within a GPU and between two. Each copy must take one launch and no work area; boxes of the same
+ * rows and planes on two GPUs are one copy by the driver. With
  * "forbidden", which needs MPIR_CVAR_GPUDT_FORBID=pair, the same by work areas. */
 
 #include "mpiimpl.h"
@@ -211,14 +212,18 @@ struct layout {
 };
 static struct layout layouts[NTYPES];
 
-static void layout_make(int i)
+static void layout_make(struct layout *l, MPI_Datatype type)
 {
-    struct layout *l = &layouts[i];
-
-    l->type = makers[i] ();
+    l->type = type;
     MPI_Type_commit(&l->type);
     l->map = oracle_create(l->type);
     oracle_span(l->map, 1, &l->size, &l->lo, &l->hi);
+}
+
+static void layout_free(struct layout *l)
+{
+    oracle_free(l->map);
+    MPI_Type_free(&l->type);
 }
 
 /* ---- copies ---- */
@@ -429,6 +434,53 @@ static void pairs_run(enum mem_kind from, enum mem_kind to, int rounds)
     end_free(&c.to);
 }
 
+/* Planes of rows of 64 bytes. */
+static MPI_Datatype planes(int nplanes, int nrows, MPI_Aint pitch, MPI_Aint distance)
+{
+    MPI_Datatype plane, type;
+    MPI_Type_create_hvector(nrows, 8, pitch, MPI_DOUBLE, &plane);
+    MPI_Type_create_hvector(nplanes, 1, distance, plane, &type);
+    MPI_Type_free(&plane);
+    return type;
+}
+
+/* 120 rows between two GPUs: planes of the same number of rows, and rows that are no planes, are
+ * copied by the driver. Others are not, nor are planes that do not begin where rows could. */
+static void planes_run(enum mem_kind from, enum mem_kind to)
+{
+    enum { nlike = 3, n = 5 };
+    struct layout l[n];
+    struct copy c = {.is_wide = 0 };
+
+    layout_make(&l[0], planes(12, 10, 160, 14 * 160));
+    layout_make(&l[1], planes(12, 10, 72, 11 * 72));
+    layout_make(&l[2], planes(120, 1, 64, 96));
+    layout_make(&l[3], planes(10, 12, 160, 14 * 160));
+    layout_make(&l[4], planes(12, 10, 160, 14 * 160 + 80));
+    end_make(&c.from, from);
+    end_make(&c.to, to);
+    MPIR_CVAR_GPUDT_STRATEGY = MPIR_CVAR_GPUDT_STRATEGY_auto;
+    MPIR_CVAR_GPUDT_MAX_BLOCKS = 0;
+    for (int i = 0; i < n * n; i++) {
+        unsigned long long copies = report_variable("gpudt_copies");
+
+        end_place(&c.from, &l[i / n]);
+        end_place(&c.to, &l[i % n]);
+        c.n = l[0].size;
+        copy_by_engine(&c);
+        copy_check(&c);
+        copies = report_variable("gpudt_copies") - copies;
+        if (i / n < nlike && i % n < nlike && copies != 1)
+            report_fail("planes %d to %d are not copied by the driver", i / n, i % n);
+        if (i / n < 2 && i % n >= nlike && copies != 0)
+            report_fail("planes %d to %d are copied by the driver", i / n, i % n);
+    }
+    end_free(&c.from);
+    end_free(&c.to);
+    for (int i = 0; i < n; i++)
+        layout_free(&l[i]);
+}
+
 int main(int argc, char **argv)
 {
     int provided, ndevices, nforms = 0;
@@ -444,7 +496,7 @@ int main(int argc, char **argv)
         return 1;
     gpu_set_current(0);
     for (int i = 0; i < NTYPES; i++)
-        layout_make(i);
+        layout_make(&layouts[i], makers[i] ());
 
     pairs_run(MEM__DEVICE, MEM__DEVICE, ROUNDS);
     if (!is_forbidden) {
@@ -455,6 +507,10 @@ int main(int argc, char **argv)
         gpu_set_current(0);
         pairs_run(MEM__OTHER_DEVICE, MEM__DEVICE, 1);
         pairs_run(MEM__DEVICE, MEM__OTHER_DEVICE, 1);
+        if (!is_forbidden) {
+            planes_run(MEM__OTHER_DEVICE, MEM__DEVICE);
+            planes_run(MEM__DEVICE, MEM__OTHER_DEVICE);
+        }
     }
     for (int i = 0; i < MPII_GPUDT_NSTRATEGIES * MPII_GPUDT_NSTRATEGIES; i++)
         nforms += seen_forms[i / MPII_GPUDT_NSTRATEGIES][i % MPII_GPUDT_NSTRATEGIES];
@@ -465,10 +521,8 @@ int main(int argc, char **argv)
                            seen_kernels[MPII_GPUDT_KERNEL__PAIRBOX] &&
                            seen_kernels[MPII_GPUDT_KERNEL__PAIRLIST]));
 
-    for (int i = 0; i < NTYPES; i++) {
-        oracle_free(layouts[i].map);
-        MPI_Type_free(&layouts[i].type);
-    }
+    for (int i = 0; i < NTYPES; i++)
+        layout_free(&layouts[i]);
     gpu_set_current(0);
     MPI_T_finalize();
     MPI_Finalize();

@@ -55,6 +55,7 @@
     F(MemcpyAsync, 4000, "cuMemcpyAsync")                                           \
     F(MemcpyHtoDAsync, 3020, "cuMemcpyHtoDAsync_v2")                                \
     F(Memcpy2DAsync, 3020, "cuMemcpy2DAsync_v2")                                    \
+    F(Memcpy3DAsync, 3020, "cuMemcpy3DAsync_v2")                                    \
     F(PointerGetAttribute, 4000, "cuPointerGetAttribute")                           \
     F(PointerGetAttributes, 7000, "cuPointerGetAttributes")                         \
     F(PointerSetAttribute, 6000, "cuPointerSetAttribute")                           \

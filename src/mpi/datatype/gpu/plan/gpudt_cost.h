@@ -74,6 +74,8 @@
 #define MPII_GPUDT_COPY2D_PEER_MAX (4 << 20)    /* bytes; of longer ones each byte takes longer than
                                                  * a kernel's, if another process's memory is read */
 #define MPII_GPUDT_COPY2D_PEER_LONG_NS 0.003
+#define MPII_GPUDT_COPY3D_PEER_PLANE_NS 12.0    /* a plane of few bytes, and what each plane adds */
+#define MPII_GPUDT_COPY3D_PEER_NEXT_NS 3.5
 #define MPII_GPUDT_COPY2D_TO_HOST_NS       6800.0       /* host memory: a small copy, a row, a
                                                          * byte */
 #define MPII_GPUDT_COPY2D_TO_HOST_ROW_NS   1.3

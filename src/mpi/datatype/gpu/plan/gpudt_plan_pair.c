@@ -224,6 +224,19 @@ static void tiles_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_G
     tiles_share(src, dst, from->unit < to->unit ? from->unit : to->unit, plan);
 }
 
+/* Let rows without planes have those of the other side. Returns whether both then are alike. */
+static int planes_match(struct MPII_Gpudt_copy *a, struct MPII_Gpudt_copy *b)
+{
+    struct MPII_Gpudt_copy *flat = a->planes == 1 ? a : b;
+    const struct MPII_Gpudt_copy *other = flat == a ? b : a;
+
+    if (flat->planes == 1 && flat->rows == other->rows * other->planes) {
+        flat->rows = flat->height = other->rows;
+        flat->planes = other->planes;
+    }
+    return a->width == b->width && a->rows == b->rows && a->planes == b->planes;
+}
+
 /* Plan the driver's copy, if both sides are rows of the same width. On a GPU that processes share
  * it needs a context switch as well, and takes longer. */
 static void copy_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gpudt_plan_in *dst,
@@ -237,15 +250,15 @@ static void copy_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gp
         !(src->allowed & dst->allowed & 1u << MPII_GPUDT_STRATEGY__COPY2D) ||
         is_from_peer == (dst->user_place == MPII_GPUDT_PLACE__PEER) ||
         !MPII_Gpudt_plan_rows(src, &from) || !MPII_Gpudt_plan_rows(dst, &to) ||
-        from.copy.width != to.copy.width)
+        !planes_match(&from.copy, &to.copy))
         return;
-    plan->copy_cost = is_from_peer ? from.cost : to.cost;
-    plan->copy.src = from.copy.user;
-    plan->copy.dst = to.copy.user;
-    plan->copy.src_pitch = from.copy.pitch;
-    plan->copy.dst_pitch = to.copy.pitch;
-    plan->copy.width = from.copy.width;
-    plan->copy.rows = from.copy.rows;
+    plan->copy_cost = MPII_Gpudt_peer_copy_cost(&from.copy);
+    plan->copy = (struct MPII_Gpudt_rows) {
+        .src = from.copy.user,.dst = to.copy.user,
+        .width = from.copy.width,.rows = from.copy.rows,.planes = from.copy.planes,
+        .src_pitch = from.copy.pitch,.dst_pitch = to.copy.pitch,
+        .src_height = from.copy.height,.dst_height = to.copy.height
+    };
 }
 
 void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,

@@ -20,11 +20,11 @@
 struct MPII_Gpudt_plan_pair {
     enum MPII_Gpudt_strategy_e strategy[2];     /* of the source, of the destination */
     double cost;                /* of the kernel, in estimated nanoseconds */
-    double copy_cost;           /* of the driver's 2-D copy; 0: it cannot move this */
-    struct MPII_Gpudt_pair_copy {
+    double copy_cost;           /* of the driver's copy of rows; 0: it cannot move this */
+    struct MPII_Gpudt_rows {
         uint64_t src, dst;      /* addresses of the first row */
-        int64_t src_pitch, dst_pitch;   /* bytes from row to row */
-        int64_t width, rows;    /* bytes of a row, rows */
+        int64_t width, rows, planes;    /* as in MPII_Gpudt_copy */
+        int64_t src_pitch, dst_pitch, src_height, dst_height;
     } copy;
     int kernel;                 /* enum MPII_Gpudt_kernel_e */
     unsigned grid;              /* blocks of MPII_GPUDT_THREADS threads */

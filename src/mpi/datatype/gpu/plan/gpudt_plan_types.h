@@ -15,7 +15,8 @@
 /* Ways to move a range. All that apply move the same bytes. */
 enum MPII_Gpudt_strategy_e {
     MPII_GPUDT_STRATEGY__COPY1D,        /* contiguous: the driver's copy */
-    MPII_GPUDT_STRATEGY__COPY2D,        /* rows of one width at one pitch: the driver's 2-D copy */
+    MPII_GPUDT_STRATEGY__COPY2D,        /* rows of one width at one pitch: the driver's 2-D copy.
+                                         * Between GPUs also planes of them: its 3-D copy */
     MPII_GPUDT_STRATEGY__TRANSPOSE,  /* a transposing box, through squares in shared memory */
     MPII_GPUDT_STRATEGY__BOX,   /* nested strides, also with lists of equal blocks */
     MPII_GPUDT_STRATEGY__TABLE, /* a small type of any kind, by the table of its units */
@@ -58,7 +59,9 @@ struct MPII_Gpudt_plan_in {
 /* A copy by the driver. Addresses as in MPII_Gpudt_plan_in. */
 struct MPII_Gpudt_copy {
     uint64_t user, packed;
-    int64_t width, rows, pitch; /* bytes of a row, rows, bytes from row to row on the user's side */
+    int64_t width, rows, planes;        /* bytes of a row, rows of a plane, planes */
+    int64_t pitch, height;      /* on the user's side: bytes from row to row, and how many of these
+                                 * from plane to plane */
 };
 
 struct MPII_Gpudt_plan {

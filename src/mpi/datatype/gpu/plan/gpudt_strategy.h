@@ -30,8 +30,13 @@ extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_map;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_tree;
 extern const struct MPII_Gpudt_strategy MPII_Gpudt_strategy_pair;
 
-/* Whether a range is rows for COPY2D; then also fill in the copy and the cost of a plan. */
+/* Whether a range is rows, or planes of rows, at strides that the driver's copies accept; then also
+ * fill in the copy of a plan. */
 int MPII_Gpudt_plan_rows(const struct MPII_Gpudt_plan_in *in, struct MPII_Gpudt_plan *plan);
+
+/* Time of a driver's copy between GPUs, in nanoseconds, without the time that kernels need for the
+ * bytes as well. */
+double MPII_Gpudt_peer_copy_cost(const struct MPII_Gpudt_copy *copy);
 
 /* Whether a side is host memory. */
 int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s);

@@ -26,7 +26,8 @@ cvars:
         bytes; where it does not apply, tree is taken.
         auto   - Choose by estimated time
         copy1d - The driver's copy, for contiguous data
-        copy2d - The driver's 2-D copy, for rows at one pitch
+        copy2d - The driver's 2-D copy, for rows at one pitch; between GPUs its 3-D copy, too, for
+                 planes of such rows
         transpose - A kernel that transposes squares in shared memory
         box    - A kernel for nested strides
         table  - The same for small datatypes of any kind, with a list of all their parts

@@ -165,28 +165,27 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
     int mpi_errno = MPI_SUCCESS;
     CUresult res;
     const struct MPII_Gpudt_copy *c = &plan->copy;
-    CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = m->unpack ? c->packed : c->user,
-        .srcPitch = m->unpack ? c->width : c->pitch,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = m->unpack ? c->user : c->packed,
-        .dstPitch = m->unpack ? c->pitch : c->width,
-        .WidthInBytes = c->width,
-        .Height = c->rows
+    const struct MPII_Gpudt_rows rows = {
+        .src = m->unpack ? c->packed : c->user,
+        .dst = m->unpack ? c->user : c->packed,
+        .width = c->width,.rows = c->rows,.planes = c->planes,
+        .src_pitch = m->unpack ? c->width : c->pitch,
+        .dst_pitch = m->unpack ? c->pitch : c->width,
+        .src_height = m->unpack ? c->rows : c->height,
+        .dst_height = m->unpack ? c->height : c->rows
     };
 
     *is_started = true;
     if (plan->strategy == MPII_GPUDT_STRATEGY__COPY1D)
-        return MPII_Gpudt_copy_launch(m->engine, m->lane, (char *) copy.dstDevice,
-                                      (char *) copy.srcDevice, c->width);
-    res = m->engine->drv->cuMemcpy2DAsync(&copy, m->engine->streams[m->lane]);
+        return MPII_Gpudt_copy_launch(m->engine, m->lane, (char *) rows.dst, (char *) rows.src,
+                                      c->width);
+    res = MPII_Gpudt_rows_copy(m->engine, m->lane, &rows);
     *is_started = res != CUDA_ERROR_INVALID_VALUE;
     if (res == CUDA_SUCCESS)
         MPII_GPUDT_COUNT(copies, 1);
     else if (*is_started)
-        mpi_errno = MPII_Gpudt_driver_error(m->engine->drv, res, "cuMemcpy2DAsync", __func__,
-                                            __LINE__);
+        mpi_errno = MPII_Gpudt_driver_error(m->engine->drv, res, c->planes > 1 ? "cuMemcpy3DAsync" :
+                                            "cuMemcpy2DAsync", __func__, __LINE__);
     return mpi_errno;
 }
 

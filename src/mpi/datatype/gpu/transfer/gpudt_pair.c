@@ -12,6 +12,7 @@
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
 #include "gpudt_limits.h"
+#include "gpudt_stream.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "plan/gpudt_plan.h"
@@ -54,7 +55,7 @@ int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpud
 
 static void pair_trace(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_plan_pair *plan)
 {
-    fprintf(stderr, "[%d] gpudt: copy [%lld, %lld) by pair of %s and %s, %.0f ns, copy2d %.0f ns\n",
+    fprintf(stderr, "[%d] gpudt: copy [%lld, %lld) by pair of %s and %s, %.0f ns, rows %.0f ns\n",
             MPIR_Process.rank, (long long) p->pos, (long long) (p->pos + p->len),
             MPII_Gpudt_plan_strategy_name(plan->strategy[0]),
             MPII_Gpudt_plan_strategy_name(plan->strategy[1]), plan->cost, plan->copy_cost);
@@ -89,21 +90,9 @@ static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pa
 static void pair_copy(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_plan_pair *plan,
                       bool * is_started)
 {
-    const struct MPII_Gpudt_pair_copy *c = &plan->copy;
-    const CUDA_MEMCPY2D copy = {
-        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = c->src,
-        .srcPitch = c->src_pitch,
-        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = c->dst,
-        .dstPitch = c->dst_pitch,
-        .WidthInBytes = c->width,
-        .Height = c->rows
-    };
-
     *is_started = plan->copy_cost > 0 && plan->copy_cost < plan->cost &&
         MPII_Gpudt_batch_prefers_copy(p->engine, p->lane, p->len) &&
-        p->engine->drv->cuMemcpy2DAsync(&copy, p->engine->streams[p->lane]) == CUDA_SUCCESS;
+        MPII_Gpudt_rows_copy(p->engine, p->lane, &plan->copy) == CUDA_SUCCESS;
     if (*is_started)
         MPII_GPUDT_COUNT(copies, 1);
 }

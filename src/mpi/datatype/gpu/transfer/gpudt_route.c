@@ -18,8 +18,8 @@
  *   contiguous       datatype, pageable                   copy, pinned, CPU
  *   mixed datatype   contiguous                rows
  *
- * Between GPUs, a "kernel" that moves equal rows may be a 2-D copy by the driver, which starts
- * sooner.
+ * Between GPUs, a "kernel" that moves equal rows, or planes of them, may be a 2-D or 3-D copy by
+ * the driver, which starts sooner.
  *
  * The lead is the side whose GPU does the work; see lead_priority. "Reachable" means that its
  * kernels can access the memory. If a work area is not available, one of another kind is used; the

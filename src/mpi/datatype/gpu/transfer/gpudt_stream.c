@@ -29,23 +29,56 @@ int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
     goto fn_exit;
 }
 
-/* The driver copies small contiguous data from the host by multiprocessors, which needs a context
- * switch where processes share a GPU. It does not do so for rows. */
-static CUresult rows_copy(MPII_Gpudt_engine_t * engine, CUstream stream, char *to, const char *from,
-                          int64_t n, int rows)
+static CUresult planes_copy(MPII_Gpudt_engine_t * engine, CUstream stream,
+                            const struct MPII_Gpudt_rows *rows)
 {
-    CUDA_MEMCPY2D copy = {
+    const CUDA_MEMCPY3D copy = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .srcDevice = (CUdeviceptr) from,
-        .srcPitch = n / rows,
+        .srcDevice = rows->src,
+        .srcPitch = rows->src_pitch,
+        .srcHeight = rows->src_height,
         .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-        .dstDevice = (CUdeviceptr) to,
-        .dstPitch = n / rows,
-        .WidthInBytes = n / rows,
-        .Height = rows
+        .dstDevice = rows->dst,
+        .dstPitch = rows->dst_pitch,
+        .dstHeight = rows->dst_height,
+        .WidthInBytes = rows->width,
+        .Height = rows->rows,
+        .Depth = rows->planes
     };
 
-    return engine->drv->cuMemcpy2DAsync(&copy, stream);
+    return engine->drv->cuMemcpy3DAsync(&copy, stream);
+}
+
+CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              const struct MPII_Gpudt_rows *rows)
+{
+    const CUDA_MEMCPY2D copy = {
+        .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .srcDevice = rows->src,
+        .srcPitch = rows->src_pitch,
+        .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
+        .dstDevice = rows->dst,
+        .dstPitch = rows->dst_pitch,
+        .WidthInBytes = rows->width,
+        .Height = rows->rows
+    };
+
+    return rows->planes > 1 ? planes_copy(engine, engine->streams[lane], rows) :
+        engine->drv->cuMemcpy2DAsync(&copy, engine->streams[lane]);
+}
+
+/* The driver copies small contiguous data from the host by multiprocessors, which needs a context
+ * switch where processes share a GPU. It does not do so for rows. */
+static CUresult as_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
+                             const char *from, int64_t n, int nrows)
+{
+    const struct MPII_Gpudt_rows rows = {
+        .src = (CUdeviceptr) from,.dst = (CUdeviceptr) to,
+        .width = n / nrows,.rows = nrows,.planes = 1,
+        .src_pitch = n / nrows,.dst_pitch = n / nrows
+    };
+
+    return MPII_Gpudt_rows_copy(engine, lane, &rows);
 }
 
 int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
@@ -57,7 +90,7 @@ int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     int rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
 
     if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
-        rows_copy(engine, stream, to, from, n, rows) != CUDA_SUCCESS)
+        as_rows_copy(engine, lane, to, from, n, rows) != CUDA_SUCCESS)
         MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream),
                          mpi_errno);
     MPII_GPUDT_COUNT(copies, 1);

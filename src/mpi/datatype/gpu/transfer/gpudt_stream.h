@@ -9,11 +9,17 @@
 #define GPUDT_STREAM_H_INCLUDED
 
 #include "engine/gpudt_engine.h"
+#include "plan/gpudt_plan_pair.h"
 
 /* Launch a kernel in the current context.
  *   args  (IN)  its parameter block */
 int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                              CUfunction function, unsigned grid, const void *args);
+
+/* Start the driver's 2-D copy, or the 3-D one if there are planes. Returns its result, which
+ * is CUDA_ERROR_INVALID_VALUE also for rows in more than one allocation. */
+CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              const struct MPII_Gpudt_rows *rows);
 
 /* Start a copy by the driver. */
 int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
