@@ -4,7 +4,8 @@
  */
 
 /* Compares what the ways of messages between two GPUs cost (plan/gpudt_across.h) with what they
- * were measured to take: the cheapest way takes at most a tenth longer than the fastest one.
+ * were measured to take: the cheapest way takes at most a tenth longer than the fastest one. And
+ * checks what changes if there are other messages.
  *
  * Usage: gpudt_across FILE, the output of bench_ways with each way forced. */
 
@@ -128,6 +129,31 @@ static void message_check(const struct message *m)
     }
 }
 
+/* Bytes of a message from which on staging costs less than reading across.
+ *   wasted  (IN)  what is read besides the message, as a multiple of it */
+static int64_t stage_begin(double wasted, int nothers)
+{
+    int64_t n = 1 << 10;
+
+    while (n < 1 << 30 && MPII_Gpudt_stage_cost(n, SEGMENT, 0, nothers) > (int64_t) (wasted * n))
+        n += n / 64;
+    return n;
+}
+
+/* Among other messages staging pays off earlier, but each message keeps the processors busy. */
+static void among_others(void)
+{
+    for (int wasted = 1; wasted <= 5; wasted += 2) {
+        UNIT_CHECK(stage_begin(wasted, 1) < stage_begin(wasted, 0));
+        UNIT_CHECK(stage_begin(wasted, 63) <= stage_begin(wasted, 1));
+        UNIT_CHECK(stage_begin(wasted, 63) * (1 + wasted) > 3 << 20);
+    }
+    UNIT_CHECK(stage_begin(1, 63) < 2 << 20);
+    UNIT_CHECK(stage_begin(0.4, 0) > 16 << 20);
+    UNIT_CHECK(stage_begin(0.4, 63) < 4 << 20);
+    UNIT_CHECK(stage_begin(0, 63) > 512 << 20);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -136,6 +162,7 @@ int main(int argc, char **argv)
     UNIT_CHECK(nmessages >= 90);
     for (int i = 0; i < nmessages; i++)
         message_check(&messages[i]);
+    among_others();
     MPI_Finalize();
     return unit_done();
 }

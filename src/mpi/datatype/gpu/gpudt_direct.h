@@ -129,11 +129,11 @@ int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
 
 /* Get the staging memory of the GPU of a buffer for a long message from it.
  *   may_pull  (IN)  whether the receiver could read it from the buffer
- *   is_busy   (IN)  whether other long messages are on their way
+ *   nothers   (IN)  other long messages that are on their way
  * Returns NULL if reading from the buffer is better, or if there is no memory. Owned by the caller
  * until MPIR_Gpudt_stage_free. */
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
-                                         bool is_busy);
+                                         int nothers);
 
 /* Take n places of staging memory of this process.
  *   place  (OUT)  addresses of n places

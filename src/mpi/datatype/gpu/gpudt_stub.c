@@ -265,7 +265,7 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
-                                         bool is_busy)
+                                         int nothers)
 {
     return NULL;
 }

@@ -140,7 +140,7 @@ void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send)
         return;
     }
     if (is_send)
-        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, type_at != MPIR_GPUDT_TYPE__NONE, nlong > 0);
+        msg->stage = MPIR_Gpudt_stage_get(msg->buffer, type_at != MPIR_GPUDT_TYPE__NONE, nlong);
     offer_open(msg, chunk, type_at);
     msg->offer_chunk = chunk;
     nlong++;

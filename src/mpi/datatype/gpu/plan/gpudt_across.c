@@ -28,12 +28,13 @@
 #define LINE_WRITE 25.0
 
 /* What pushing costs: the packet that asks the sender for it (1.4 us). And what staging costs: its
- * kernels and packets (14 us), half of that if others use the link meanwhile, and a share of the
- * message, as a segment is packed before it is read. */
+ * kernels and packets (14 us), and a share of the message, as a segment is packed before it is
+ * read. Both pass while the link moves other messages, if there are any, but the processors cannot
+ * stage messages faster than one in STAGE_EACH (10 us). */
 #define PUSH_COST (448 << 10)
 #define STAGE_COST (9 << 19)
-#define STAGE_COST_BUSY (9 << 18)
 #define STAGE_SHARE 0.25
+#define STAGE_EACH (13 << 18)
 
 static double min_of(double a, double b)
 {
@@ -130,11 +131,12 @@ int64_t MPII_Gpudt_push_cost(int64_t read, const struct MPII_Gpudt_access *to)
     return PUSH_COST + (read > to->write_across ? read : to->write_across);
 }
 
-int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int is_busy)
+int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int nothers)
 {
     /* While one segment is packed, the one before is read */
-    const int64_t nsegments = (n + segment - 1) / segment;
+    const int64_t nsegments = n > segment ? (n + segment - 1) / segment : 1;
+    const int64_t alone = STAGE_COST + (int64_t) (STAGE_SHARE * (double) n) + pack / nsegments;
+    const int64_t among = alone / (1 + nothers);
 
-    return (is_busy ? STAGE_COST_BUSY : STAGE_COST) + (int64_t) (STAGE_SHARE * (double) n) +
-        pack / (nsegments > 0 ? nsegments : 1);
+    return among > STAGE_EACH - n ? among : STAGE_EACH - n;
 }

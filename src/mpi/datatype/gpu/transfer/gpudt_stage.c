@@ -53,7 +53,7 @@ static void memory_make(MPII_Gpudt_engine_t * engine)
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
-                                         bool is_busy)
+                                         int nothers)
 {
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
     const struct MPII_Gpudt_export *export = NULL;
@@ -64,7 +64,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     int64_t cost;
 
     MPII_Gpudt_buffer_access(buffer, buffer->size, &access);
-    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, is_busy);
+    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, nothers);
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
         MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_push ||
         !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, access.read_across, cost))
