@@ -2,8 +2,9 @@
  * Copyright (C) by the MPICH-Gpudt authors
  *     See COPYRIGHT in top-level directory
  *
- * See gpudt_across.h. The numbers were fitted to doc/data/ways-h100x2.csv, of two H100s whose link
- * moves 337 GB/s; the test unit/gpudt_across compares the cheapest way with the fastest one.
+ * See gpudt_across.h. The numbers were fitted to doc/data/ways-h100x2.csv and ways-types-h100x2.csv, of
+ * two H100s whose link moves 337 GB/s; the test unit/gpudt_across compares the cheapest way with the
+ * fastest one.
  */
 
 #include "gpudt_across.h"
@@ -20,6 +21,12 @@
  * line go in one packet, from the first one to the last one, with a mask of its bytes. */
 #define PACKET_REST 24.0        /* bytes */
 #define MASKED_REST 32.0
+#define SPLIT_REST 48.0         /* of a block that two lines share */
+
+/* Of memory of another GPU that is spread over more than REACH bytes, each access to the rest costs
+ * as much as REACH_REST bytes more, as the translation of its address is not at hand. */
+#define REACH (672.0 * (1 << 20))
+#define REACH_REST 64.0
 
 /* Bytes that the link moves while a GPU reads or writes a part of a line of its own memory. Of less
  * than CACHE bytes of lines the cache has most from before. */
@@ -70,13 +77,20 @@ static double read_across(double block, double spacing, int is_aligned)
     return min_of(rest, spacing - block);
 }
 
-static double write_across(double block, double spacing)
+static double write_across(double block, double spacing, int is_aligned)
 {
     const double nblocks = LINE / spacing;      /* in a line */
 
     if (spacing >= LINE)
-        return PACKET_REST * max_of(0, 1 - block / LINE);
+        return PACKET_REST * max_of(0, 1 - block / LINE) +
+            (is_aligned ? 0 : SPLIT_REST * min_of(1, block / LINE));
     return max_of(0, spacing + (block + MASKED_REST - spacing) / nblocks - block);
+}
+
+/* At either end of the link. */
+static double far_access(double span)
+{
+    return REACH_REST * max_of(0, 1 - REACH / span);
 }
 
 /* The part of a line that there is to each block. */
@@ -101,7 +115,8 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
                             const struct MPII_Gpudt_record *top, int64_t span, int64_t size,
                             int64_t n, struct MPII_Gpudt_access *access)
 {
-    double blocks, block, spacing, average;
+    double blocks, block, spacing, average, far;
+    int is_aligned;
 
     *access = (struct MPII_Gpudt_access) { 0 };
     if (serial == NULL)
@@ -110,10 +125,10 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
     blocks = (double) n / block;
     average = max_of(block, (double) span / ((double) size / block));
     spacing = max_of(block, block_spacing(serial, top, average));
-    access->read_across = (int64_t) (blocks * read_across(block, spacing,
-                                                          serial->block_gcd % SECTOR == 0 &&
-                                                          serial->displ_gcd % SECTOR == 0));
-    access->write_across = (int64_t) (blocks * write_across(block, spacing));
+    is_aligned = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0;
+    far = far_access(blocks * average);
+    access->read_across = (int64_t) (blocks * (read_across(block, spacing, is_aligned) + far));
+    access->write_across = (int64_t) (blocks * (write_across(block, spacing, is_aligned) + far));
     if (blocks * min_of(LINE, average) > CACHE) {
         access->read = (int64_t) (blocks * own_access(LINE_READ, block, average));
         access->write = (int64_t) (blocks * own_access(LINE_WRITE, block, average));
