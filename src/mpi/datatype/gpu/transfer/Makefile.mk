@@ -25,6 +25,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_start.h   \
     src/mpi/datatype/gpu/transfer/gpudt_step.h    \
     src/mpi/datatype/gpu/transfer/gpudt_stream.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_update_impl.h \
     src/mpi/datatype/gpu/transfer/gpudt_window_impl.h
 
 if BUILD_GPUDT_CUDA
@@ -57,6 +58,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
     src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
     src/mpi/datatype/gpu/transfer/gpudt_update.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_update_parts.c \
     src/mpi/datatype/gpu/transfer/gpudt_way.c      \
     src/mpi/datatype/gpu/transfer/gpudt_window.c
 endif BUILD_GPUDT_CUDA
