@@ -4,8 +4,8 @@
  */
 
 /* Tests a program that does not use GPUs: MPI loads no CUDA library in it, even if one is
- * installed. If something else loads the library, MPI initialises nothing; if a GPU is in use,
- * transfers between host buffers are right. */
+ * installed, also when the program asks what kinds of memory MPI supports. If something else loads the
+ * library, MPI initialises nothing; if a GPU is in use, transfers between host buffers are right. */
 
 #include "gpu.h"
 #include "report.h"
@@ -55,6 +55,35 @@ static void transfers_run(void)
     MPI_Type_free(&type);
 }
 
+/* Queries that answer with the kinds of memory. */
+static void infos_get(void)
+{
+    char name[] = "/tmp/host_program_XXXXXX", value[MPI_MAX_INFO_VAL + 1];
+    MPI_Session session;
+    MPI_File file;
+    MPI_Info info[4];
+    MPI_Win win;
+    int flag;
+
+    CHECK(mkstemp(name) >= 0);
+    CHECK_MPI(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    CHECK_MPI(MPI_Win_create(user, sizeof(user), 1, MPI_INFO_NULL, MPI_COMM_SELF, &win));
+    CHECK_MPI(MPI_File_open(MPI_COMM_SELF, name, MPI_MODE_RDWR, MPI_INFO_NULL, &file));
+    CHECK_MPI(MPI_Session_get_info(session, &info[0]));
+    CHECK_MPI(MPI_Comm_get_info(MPI_COMM_SELF, &info[1]));
+    CHECK_MPI(MPI_Win_get_info(win, &info[2]));
+    CHECK_MPI(MPI_File_get_info(file, &info[3]));
+    for (int i = 0; i < 4; i++) {
+        CHECK_MPI(MPI_Info_get(info[i], "mpi_memory_alloc_kinds", MPI_MAX_INFO_VAL, value, &flag));
+        CHECK(flag && strncmp(value, "mpi,system", 10) == 0);
+        MPI_Info_free(&info[i]);
+    }
+    CHECK_MPI(MPI_File_close(&file));
+    CHECK_MPI(MPI_Win_free(&win));
+    CHECK_MPI(MPI_Session_finalize(&session));
+    remove(name);
+}
+
 int main(void)
 {
     void *library;
@@ -65,6 +94,7 @@ int main(void)
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     transfers_run();
+    infos_get();
     CHECK(!library_is_loaded());
 
     library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -72,6 +102,7 @@ int main(void)
         PFN_cuCtxGetCurrent_v4000 get_current;
 
         transfers_run();
+        infos_get();
         *(void **) &get_current = dlsym(library, "cuCtxGetCurrent");
         CHECK(get_current && get_current(&ctx) == CUDA_ERROR_NOT_INITIALIZED);
         if (gpu_open() > 0) {

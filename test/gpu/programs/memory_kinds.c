@@ -4,7 +4,8 @@
  */
 
 /* Tests the info key mpi_memory_alloc_kinds: what sessions, communicators, windows and files answer,
- * and MPI_Alloc_mem in GPU memory. Nothing but these loads a driver.
+ * and MPI_Alloc_mem in GPU memory. Nothing but this, and answers to requests for CUDA's kinds, loads a
+ * driver; before that, answers have these kinds if the node may have a GPU.
  *
  *   memory_kinds N    the program sees N devices
  *   memory_kinds off  MPI may not use them: MPIR_CVAR_ENABLE_GPU is 0
@@ -296,13 +297,22 @@ static int driver_is_loaded(void)
 
 static void nothing_is_loaded(void)
 {
+    MPI_Session session;
     MPI_Comm comm;
     MPI_Win win;
-    MPI_Info info = info_of("system");
+    MPI_Info info = info_of("system,mpi:alloc_mem"), answer;
     char *mem;
 
+    CHECK_MPI(MPI_Session_init(info, MPI_ERRORS_RETURN, &session));
+    CHECK_MPI(MPI_Session_get_info(session, &answer));
+    check_answer("a session of the host", answer, "mpi:alloc_mem", NULL);
+    CHECK_MPI(MPI_Session_finalize(&session));
     MPI_Comm_dup_with_info(MPI_COMM_SELF, info, &comm);
+    CHECK_MPI(MPI_Comm_get_info(comm, &answer));
+    check_answer("a communicator of the host", answer, NULL, NULL);
     CHECK_MPI(MPI_Win_allocate(8, 1, info, comm, &mem, &win));
+    CHECK_MPI(MPI_Win_get_info(win, &answer));
+    check_answer("a window of the host", answer, NULL, NULL);
     CHECK_MPI(MPI_Win_free(&win));
     CHECK_MPI(alloc("system", SZ, &mem));
     CHECK_MPI(MPI_Free_mem(mem));
@@ -322,8 +332,9 @@ int main(int argc, char **argv)
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    has_gpu = ndevices > 0 || strcmp(what, "faults") == 0;
+    has_gpu = strcmp(what, "off") != 0;
     nothing_is_loaded();
+    has_gpu = ndevices > 0 || strcmp(what, "faults") == 0;
     check_objects();
     if (!has_gpu) {
         check_no_memory();

@@ -32,7 +32,8 @@ const char *MPIR_Gpudt_kind_name(enum MPIR_Gpudt_kind_e kind);
 enum MPIR_Gpudt_kind_e MPIR_Gpudt_kind_asked(MPIR_Info * info);
 
 /* Put the kinds that MPI supports in this process into an info object, as the value of
- * mpi_memory_alloc_kinds. Loads and initializes the driver, if the node may have a GPU.
+ * mpi_memory_alloc_kinds. Loads and initializes the driver if the request names a kind of CUDA's.
+ * Otherwise CUDA's kinds are in the answer if a GPU can be used as far as is known without that.
  *   request  (IN)  kinds that are mentioned also if they follow from others, as they combine
  *                  restrictors; from MPIR_Gpudt_kinds_request, or NULL: those of the launcher */
 int MPIR_Gpudt_kinds_tell(MPIR_Info * info, const char *request);

@@ -37,6 +37,11 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info) MPICH_API_PUBLIC;
  * driver finds a GPU. For MPIX_GPU_query_support. As MPIR_Gpudt_query: any time, any thread, slow. */
 int MPIR_Gpudt_is_usable(void);
 
+/* The same as far as it is known without loading or initializing the driver: exactly if the process has
+ * initialized it, else whether the node may have a GPU for it. For answers about what MPI supports. Any
+ * time, any thread. */
+int MPIR_Gpudt_may_be_usable(void);
+
 /* Write the version of the fork, how it was built, and the GPUs that it finds, one line each. Like
  * MPIR_Gpudt_query: any time, any thread, slow.
  *   out  (IN)  open stream, owned by the caller */

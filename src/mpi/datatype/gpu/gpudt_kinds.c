@@ -180,10 +180,24 @@ static void element_add(char *list, const char *text, size_t n)
                      text);
 }
 
+/* Whether a list names a kind of CUDA's. */
+static bool names_cuda(const char *list)
+{
+    size_t n = 0;
+
+    for (const char *at = list ? element_next(list, &n) : NULL; at; at = element_next(at, &n)) {
+        if (kind_of(at, n) == &kinds[CUDA])
+            return true;
+    }
+    return false;
+}
+
 int MPIR_Gpudt_kinds_tell(MPIR_Info * info, const char *request)
 {
-    const bool has_cuda = MPIR_CVAR_ENABLE_GPU && MPIR_Gpudt_is_usable();
     const char *from = request && request[0] ? request : MPIR_CVAR_GPUDT_MEMORY_ALLOC_KINDS;
+    /* A program that asks for no GPU memory shall not pay for the driver's start */
+    const bool has_cuda = MPIR_CVAR_ENABLE_GPU &&
+        (names_cuda(from) ? MPIR_Gpudt_is_usable() : MPIR_Gpudt_may_be_usable());
     char value[MPI_MAX_INFO_VAL + 1] = "";
     size_t n = 0;
 

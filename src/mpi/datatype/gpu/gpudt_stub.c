@@ -26,6 +26,11 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     return MPI_SUCCESS;
 }
 
+int MPIR_Gpudt_may_be_usable(void)
+{
+    return 0;
+}
+
 int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -9,8 +9,8 @@
  * The library links no CUDA library. A device address can only exist after the process has loaded
  * libcuda. The loader waits for that (MPII_Gpudt_driver_in_process) and fills its table from the
  * library that is loaded: a host program makes no CUDA call and no dlopen, whether or not the
- * machine has a GPU. Only a report (MPII_Gpudt_driver_init) loads libcuda itself. The state only
- * moves forward:
+ * machine has a GPU. Only a report and an allocation (MPII_Gpudt_driver_init) load libcuda themselves.
+ * The state only moves forward:
  *
  *     UNSEEN --> HOPELESS --> LOADED --> ABSENT
  *          \__________________^           ^
@@ -56,6 +56,7 @@ static const struct driver_symbol driver_symbols[] = {
 };
 
 static int driver_look(void);
+static bool devices_are_there(bool * is_known);
 static void driver_load(void);
 static const char *table_fill(void *library);
 static void *symbol_find(void *library, PFN_cuGetProcAddress_v12000 get_proc,
@@ -156,6 +157,41 @@ int MPIR_Gpudt_query(MPIR_Gpudt_info_t * info)
     }
 
     return MPI_SUCCESS;
+}
+
+/* Whether the program has initialized the driver and sees a device. *is_known is false if it may still
+ * do so. Caller holds driver_lock; libcuda is loaded. */
+static bool devices_are_there(bool * is_known)
+{
+    int ndevices = 0;
+    CUresult res;
+
+    *is_known = true;
+    driver_load();
+    if (MPL_atomic_relaxed_load_int(&MPIR_Gpudt_driver_state) != MPIR_GPUDT_DRIVER__LOADED)
+        return false;
+    res = driver_table.cuDeviceGetCount(&ndevices);
+    *is_known = res != CUDA_ERROR_NOT_INITIALIZED || driver_initialized;
+    return res == CUDA_SUCCESS && ndevices > 0;
+}
+
+int MPIR_Gpudt_may_be_usable(void)
+{
+    bool may_be = false, is_known = false;
+
+    switch (driver_look()) {
+        case MPIR_GPUDT_DRIVER__LOADED:
+            MPL_initlock_lock(&driver_lock);
+            may_be = devices_are_there(&is_known);
+            MPL_initlock_unlock(&driver_lock);
+            break;
+        case MPIR_GPUDT_DRIVER__UNSEEN:
+            break;
+        default:
+            is_known = true;
+            break;
+    }
+    return is_known ? may_be : MPII_Gpudt_node_may_have_gpu();
 }
 
 /* UNSEEN or HOPELESS -> LOADED or ABSENT. Caller holds driver_lock. The handle is kept: the table
