@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += delayed_ops issue_errors lock_queue rget_no_op rma_pairs rma_req_errors
+noinst_PROGRAMS += allocate_errors delayed_ops issue_errors lock_queue rget_no_op rma_pairs rma_req_errors

@@ -8,7 +8,8 @@
  *
  * MPI_Win_allocate: each process may ask or not. ch3 allocates host memory of all processes of a node
  * together; if one of them asks, each allocates its own, as if MPI_Win_create were called. One that
- * cannot tells the others so in the table of sizes that they exchange, and none gets the window.
+ * cannot tells the others so in the table of sizes that they exchange, and none gets the window. That
+ * goes for all windows whose memory the processes do not share, also without any GPU.
  *
  * MPI_Win_allocate_shared: all processes must ask for device memory, which they map; see
  * ch3u_gpudt_shared.c. */
@@ -28,8 +29,8 @@ MPI_Aint MPIDI_Gpudt_win_wish(MPIR_Win * win, MPIR_Info * info);
  *   sizes, n  (IN/OUT)  of the processes of the node, with these additions */
 bool MPIDI_Gpudt_win_is_wished(MPIR_Win * win, MPI_Aint * sizes, int n);
 
-/* MPIDI_CH3U_Win_allocate_no_shm for a process that asks for GPU memory. If there is none, it reports
- * that in MPIDI_Gpudt_win_allocated. */
+/* MPIDI_CH3U_Win_allocate_no_shm, for more than 0 bytes. A process that has no memory reports that in
+ * MPIDI_Gpudt_win_allocated. */
 int MPIDI_Gpudt_win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm_ptr,
                              void *baseptr, MPIR_Win ** win_ptr);
 

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Windows of MPI_Win_allocate in GPU memory, and which windows are: see mpidi_gpudt_alloc.h. Must not
- * know how operations on a window are done. */
+/* The memory of windows of MPI_Win_allocate that the processes do not share, on the host or on a GPU,
+ * and which windows are in GPU memory: see mpidi_gpudt_alloc.h. Must not know how operations on a
+ * window are done. */
 
 #include "mpidimpl.h"
 #include "mpidrma.h"
@@ -70,17 +71,30 @@ bool MPIDI_Gpudt_win_is_wished(MPIR_Win * win, MPI_Aint * sizes, int n)
     return true;
 }
 
+/* Allocate the memory of this process; without it win->gpudt_errno is set. */
+static void mem_make(MPIR_Win * win, MPI_Aint size, enum MPIR_Gpudt_kind_e kind)
+{
+    win->base = NULL;
+    if (kind == MPIR_GPUDT_KIND__NONE) {
+        win->base = MPL_malloc(size, MPL_MEM_RMA);
+        if (win->base)
+            MPL_VG_MEM_INIT(win->base, size);
+        else
+            MPIR_ERR_SET1(win->gpudt_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "window");
+    } else {
+        win->gpudt_errno = MPIR_Gpudt_mem_alloc(size, kind, &win->base);
+        MPIDI_Gpudt_win_look(win->base, size);
+    }
+}
+
 int MPIDI_Gpudt_win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm_ptr,
                              void *baseptr, MPIR_Win ** win_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Win *win = *win_ptr;
 
-    win->base = NULL;
-    if (size > 0)
-        win->gpudt_errno = MPIR_Gpudt_mem_alloc(size, MPIR_Gpudt_kind_asked(info), &win->base);
+    mem_make(win, size, MPIR_Gpudt_kind_asked(info));
     *(void **) baseptr = win->base;
-    MPIDI_Gpudt_win_look(win->base, size);
     mpi_errno = MPIDI_CH3U_Win_fns.gather_info(win->base, win->gpudt_errno ? -1 : size, disp_unit,
                                                info, comm_ptr, win_ptr);
     if (mpi_errno && win->base) {
