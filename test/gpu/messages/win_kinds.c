@@ -9,7 +9,7 @@
  *   win_kinds         windows of which all processes or some ask, for several kinds and sizes:
  *                     operations are right
  *   win_kinds direct  windows in device memory: with MPIR_CVAR_GPUDT_DIRECT=always, MPI_Put and MPI_Get
- *                     need no messages
+ *                     need no messages. Nothing is mapped in another process when it is freed
  *   win_kinds none    no GPU can be used: all processes get an error, if any of them asks
  *   win_kinds faults  each driver call of an allocation fails once, in each process: likewise */
 
@@ -164,26 +164,46 @@ static void cases(void)
     free(staged);
 }
 
-static void direct(void)
+/* Put and get by this process's current GPU, and a message from the window's memory. */
+static void direct_use(int *mem, MPI_Win win, const struct mem *origin)
 {
     const int other = 1 - rank;
-    unsigned long long before;
-    struct mem origin;
-    int *mem, provided;
-    MPI_Win win;
+    const unsigned long long before = report_variable("gpudt_window_direct");
 
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    before = report_variable("gpudt_window_direct");
-    mem_alloc(&origin, MEM__DEVICE, N * sizeof(int));
-    CHECK_MPI(win_make("cuda:device", NULL, N, &mem, &win));
     CHECK_MPI(MPI_Win_fence(0, win));
-    CHECK_MPI(MPI_Put(origin.addr, N, MPI_INT, other, 0, N, MPI_INT, win));
+    CHECK_MPI(MPI_Put(origin->addr, N, MPI_INT, other, 0, N, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
-    CHECK_MPI(MPI_Get(origin.addr, N, MPI_INT, other, 0, N, MPI_INT, win));
+    CHECK_MPI(MPI_Get(origin->addr, N, MPI_INT, other, 0, N, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
     CHECK(report_variable("gpudt_window_direct") == before + 2);
-    CHECK_MPI(MPI_Win_free(&win));
-    mem_free(&origin);
+    CHECK_MPI(MPI_Sendrecv(mem, N, MPI_INT, other, 0, origin->addr, N, MPI_INT, other, 0,
+                           MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+}
+
+static void direct(int ndevices)
+{
+    struct mem origin;
+    int *mem, provided;
+    MPI_Win win, second;
+
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    for (int round = 0; round < 3; round++) {
+        CHECK_MPI(win_make("cuda:device", NULL, N, &mem, &win));
+        /* another window in the same memory, which is freed while the memory is in use */
+        CHECK_MPI(MPI_Win_create(mem, N * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                                 &second));
+        for (int device = 0; device < ndevices && device < 2; device++) {
+            gpu_set_current(device);
+            mem_alloc(&origin, device ? MEM__OTHER_DEVICE : MEM__DEVICE, N * sizeof(int));
+            direct_use(mem, win, &origin);
+            direct_use(mem, second, &origin);
+            mem_free(&origin);
+        }
+        gpu_set_current(0);
+        CHECK_MPI(MPI_Win_free(&second));
+        CHECK_MPI(MPI_Win_free(&win));
+        CHECK(gpu.emu_ipc_count == NULL || gpu.emu_ipc_count("orphaned") == 0);
+    }
     MPI_T_finalize();
 }
 
@@ -258,6 +278,7 @@ static void faults(const char *wish)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
+    int ndevices;
 
     report_time_limit(120);
     MPI_Init(NULL, NULL);
@@ -269,11 +290,12 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return report_done();
     }
-    if (gpu_open() == 0)
+    ndevices = gpu_open();
+    if (ndevices == 0)
         return 1;
     gpu_set_current(0);
     if (strcmp(what, "direct") == 0) {
-        direct();
+        direct(ndevices);
     } else if (strcmp(what, "faults") == 0) {
         faults("cuda:device");
         faults("cuda:host");

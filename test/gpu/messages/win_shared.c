@@ -196,8 +196,8 @@ static void sums(MPI_Win win, int **part)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Messages from and to parts, of this process and of another. */
-static void messages(int **part)
+/* Messages from parts, of this process and of another, to host memory or device memory. */
+static void messages(int **part, int *to)
 {
     const int next = (rank + 1) % size, from = (rank + size - 1) % size;
     const int n = part[0] == NULL ? 0 : N;
@@ -208,19 +208,21 @@ static void messages(int **part)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     memset(host, 0, N * sizeof(int));
-    CHECK_MPI(MPI_Sendrecv(part[0], n, MPI_INT, next, 0, host, n, MPI_INT, from, 0, MPI_COMM_WORLD,
+    CHECK_MPI(MPI_Sendrecv(part[0], n, MPI_INT, next, 0, to, n, MPI_INT, from, 0, MPI_COMM_WORLD,
                            MPI_STATUS_IGNORE));
+    if (to != host && n)
+        copy(host, to, n);
     for (int i = 0; i < n; i++)
         CHECK(host[i] == 5 + i);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static void cases(void)
+/* Windows of all forms.
+ *   origin  (IN)  N + size ints of device memory */
+static void cases(int *origin)
 {
     int **part = calloc(size, sizeof(*part));
-    struct mem origin;
 
-    mem_alloc(&origin, MEM__DEVICE, (N + size) * sizeof(int));
     for (int i = 0; i < 4; i++) {
         MPI_Win win;
         int *mem;
@@ -229,16 +231,16 @@ static void cases(void)
         query(win, mem, i % 2, part);
         by_program(win, part);
         by_mpi(win, part, host);
-        by_mpi(win, part, (int *) origin.addr);
+        by_mpi(win, part, origin);
         sums(win, part);
-        messages(part);
+        messages(part, host);
+        messages(part, origin);
         CHECK_MPI(MPI_Win_free(&win));
         /* all have unmapped what was freed, by the owner's view */
         CHECK(gpu.emu_ipc_count == NULL || gpu.emu_ipc_count("orphaned") == 0);
         for (int r = 0; r < size; r++)
             CHECK(part[r] == NULL || !is_device(part[r]));
     }
-    mem_free(&origin);
     free(part);
 }
 
@@ -371,11 +373,15 @@ int main(int argc, char **argv)
         faults(0);
         faults(1);
     } else {
+        struct mem origin;
+
+        mem_alloc(&origin, MEM__DEVICE, (N + size) * sizeof(int));
         other_windows();
-        cases();
+        cases(origin.addr);
         wrong_kinds();
-        cases();
+        cases(origin.addr);
         marks();
+        mem_free(&origin);
     }
     free(host);
     MPI_Finalize();

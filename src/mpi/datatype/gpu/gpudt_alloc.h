@@ -53,6 +53,18 @@ void MPIR_Gpudt_kinds_request(MPIR_Info * info, char *request);
  * Returns an error with the driver's words, or why there is no GPU. */
 int MPIR_Gpudt_mem_alloc(MPI_Aint size, enum MPIR_Gpudt_kind_e kind, void **mem);
 
+/* The driver maps device memory in other processes in pieces of this size, which smaller allocations
+ * share. */
+#define MPIR_GPUDT_PIECE_SZ ((MPI_Aint) 2 << 20)
+
+/* The bytes to allocate so that memory which other processes map shares a piece with no other. */
+static inline MPI_Aint MPIR_Gpudt_mem_whole(MPI_Aint size)
+{
+    /* As much as that cannot be allocated in any case */
+    return size > MPIR_AINT_MAX - MPIR_GPUDT_PIECE_SZ ? size :
+        MPL_ROUND_UP_ALIGN(size, MPIR_GPUDT_PIECE_SZ);
+}
+
 #ifdef MPIR_GPUDT_HAVE_CUDA
 extern MPL_atomic_int_t MPIR_Gpudt_nallocs;     /* allocations that are not freed */
 #endif
@@ -73,7 +85,7 @@ static inline bool MPIR_Gpudt_takes_free(void *mem, int *mpi_errno_ptr)
 
 /* ---- the same memory in other processes of the node (engine/gpudt_share.c) ---- */
 
-#define MPIR_GPUDT_HANDLE_SZ 64
+#define MPIR_GPUDT_HANDLE_SZ 80
 
 /* Memory of another process, mapped in the context that was current then. */
 typedef struct MPIR_Gpudt_share MPIR_Gpudt_share_t;
@@ -87,8 +99,8 @@ int MPIR_Gpudt_share_name(void *mem, void *handle);
  *   addr  (OUT)  its address here */
 int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void **addr);
 
-/* Unmap it, for which the driver waits for kernels that run in the context. NULL is allowed. The
- * process that allocated the memory frees it after that. */
+/* Unmap it, also where messages have mapped it; for that the driver waits for kernels that run in the
+ * context. NULL is allowed. The process that allocated the memory frees it after that. */
 void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share);
 
 /* ---- MPI_Alloc_mem ---- */

@@ -370,6 +370,10 @@ int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t *
     return MPI_SUCCESS;
 }
 
+void MPIR_Gpudt_target_unmap(MPIR_Gpudt_target_t * target)
+{
+}
+
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
 {
 }

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Windows in GPU memory that other processes of the node map, to copy to and from them and to update
- * them without the process that owns the window. Built with and without CUDA, so it must not know
- * cuda.h. Callers hold the lock of the progress engine. */
+/* Windows in GPU memory that other processes of the node map, to copy to and from them and to
+ * update them without the process that owns the window. Built with and without CUDA, so it must not
+ * know cuda.h. Callers hold the lock of the progress engine. */
 
 #ifndef GPUDT_WINDOW_H_INCLUDED
 #define GPUDT_WINDOW_H_INCLUDED
@@ -35,8 +35,13 @@ int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target);
  *   target      (OUT)  NULL if kernels cannot be used for it */
 int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t ** target);
 
-/* Release a target and its reference to the mapped memory, which remains mapped as long as
- * operations use it. NULL is allowed. */
+/* Unmap the memory of another process's window before that process frees it, also if messages have
+ * mapped it, but not from where operations use it. The driver waits for kernels that run in the
+ * context. Operations on the target map it again. NULL is allowed. */
+void MPIR_Gpudt_target_unmap(MPIR_Gpudt_target_t * target);
+
+/* Release a target and its reference to the mapped memory, which stays mapped until the room is
+ * needed. NULL is allowed. */
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
 
 /* Start to copy between a buffer of this process and a window of another one.
@@ -45,8 +50,8 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
  *   is_get                    (IN)   from the window to the buffer; else the reverse
  *   op                        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken                  (OUT)  false: nothing was started, and a message must do it. The
- *                                    buffer is not GPU memory, the window cannot be mapped, the data
- *                                    would not be within its allocation, or sizes differ */
+ *                                    buffer is not GPU memory, the window cannot be mapped, the
+ *                                    data would not be within its allocation, or sizes differ */
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
                            MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
                            MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op,
@@ -55,8 +60,8 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
 /* ---- updates: MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap ---- */
 
 /* What all who update a window hold while they do so. An update enters it for each kernel, which is
- * short. It waits for the kernel after the call of pause, which lets other threads call MPI; they may
- * wait for the guard themselves, so it is left before the call of resume. */
+ * short. It waits for the kernel after the call of pause, which lets other threads call MPI; they
+ * may wait for the guard themselves, so it is left before the call of resume. */
 struct MPIR_Gpudt_guard {
     int (*enter) (void *state);
     void (*leave) (void *state);
@@ -80,11 +85,11 @@ struct MPIR_Gpudt_update {
     MPI_Datatype result_type;
 };
 
-/* Update a window of another process, by a GPU of this one, or of its own. Complete when the call returns. Origin,
- * result and what is compared may be GPU memory or not.
- *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be mapped,
- *                    what is there is not contiguous, no kernel does the operation, this process has
- *                    no GPU in use, or the arguments do not fit */
+/* Update a window of another process, by a GPU of this one, or of its own. Complete when the call
+ * returns. Origin, result and what is compared may be GPU memory or not.
+ *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be
+ *                    mapped, what is there is not contiguous, no kernel does the operation, this
+ *                    process has no GPU in use, or the arguments do not fit */
 int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,
                              const struct MPIR_Gpudt_guard *guard, bool * is_taken);
 

@@ -9,7 +9,8 @@
  * Of a window that has such memory in any process, all processes know it. The origin then copies by
  * its own GPU: it starts an operation when it may access the target's memory, and waits for its end
  * before it tells the target, or returns from a flush. What is not suited goes by messages; the two
- * may be mixed. See ch3u_gpudt_window.c for puts and gets, ch3u_gpudt_update.c for the others. */
+ * may be mixed. See ch3u_gpudt_expose.c for how the processes know it, ch3u_gpudt_window.c for puts and
+ * gets, ch3u_gpudt_update.c for the others. */
 
 #ifndef MPIDI_GPUDT_WINDOW_H_INCLUDED
 #define MPIDI_GPUDT_WINDOW_H_INCLUDED
@@ -33,6 +34,15 @@ static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, 
  *   table  (IN)  what was exchanged: four elements for each process, of which the third is the
  *                disp_unit with that addition */
 int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table);
+
+/* In MPI_Win_free, before the processes wait for each other: unmap the memory of other processes that
+ * they are about to free. Collective. */
+int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win);
+
+static inline int MPIDI_Gpudt_win_unmap(MPIR_Win * win)
+{
+    return unlikely(win->gpudt) ? MPIDI_Gpudt_win_unmap_any(win) : MPI_SUCCESS;
+}
 
 /* Wait for operations that an erroneous program has left, and release all of it. The other processes
  * do not access the window any more. */

@@ -43,7 +43,7 @@ int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, bool * i
 /* By the thread that has taken it. */
 void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock);
 
-/* ---- windows (ch3u_gpudt_window.c) ---- */
+/* ---- windows (ch3u_gpudt_expose.c, ch3u_gpudt_window.c) ---- */
 
 struct MPIDI_Gpudt_copy;
 
@@ -55,7 +55,6 @@ struct MPIDI_Gpudt_peer {
 
 struct MPIDI_Gpudt_win {
     MPI_Win handle;
-    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];       /* of this process */
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
     int npeers;                 /* processes of the node */

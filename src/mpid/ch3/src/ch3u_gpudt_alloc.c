@@ -82,7 +82,9 @@ static void mem_make(MPIR_Win * win, MPI_Aint size, enum MPIR_Gpudt_kind_e kind)
         else
             MPIR_ERR_SET1(win->gpudt_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "window");
     } else {
-        win->gpudt_errno = MPIR_Gpudt_mem_alloc(size, kind, &win->base);
+        win->gpudt_errno = MPIR_Gpudt_mem_alloc(kind == MPIR_GPUDT_KIND__DEVICE ?
+                                                MPIR_Gpudt_mem_whole(size) : size, kind,
+                                                &win->base);
         MPIDI_Gpudt_win_look(win->base, size);
     }
 }

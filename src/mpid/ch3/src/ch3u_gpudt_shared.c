@@ -21,10 +21,6 @@
 /* Host memory of such a window. */
 #define HOST_SZ 8
 
-/* The driver maps memory in pieces of this size, which smaller allocations share: it may refuse to map
- * one whose piece is mapped already (gpudt_import.c). */
-#define PIECE_SZ ((MPI_Aint) 2 << 20)
-
 /* What processes tell each other. */
 struct news {
     int has_failed, has_memory;
@@ -129,8 +125,8 @@ static void own_make(MPIR_Win * win, struct news *news)
     const MPI_Aint sz = bytes_of(win, win->comm_ptr->node_comm->rank);
 
     if (sz > 0)
-        win->gpudt_errno = MPIR_Gpudt_mem_alloc(MPL_ROUND_UP_ALIGN(sz, PIECE_SZ),
-                                                MPIR_GPUDT_KIND__DEVICE, &s->own);
+        win->gpudt_errno = MPIR_Gpudt_mem_alloc(MPIR_Gpudt_mem_whole(sz), MPIR_GPUDT_KIND__DEVICE,
+                                                &s->own);
     if (s->own)
         win->gpudt_errno = MPIR_Gpudt_share_name(s->own, news->handle);
     news->has_memory = s->own != NULL;

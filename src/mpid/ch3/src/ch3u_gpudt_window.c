@@ -6,6 +6,7 @@
 /* MPI_Put and MPI_Get by the origin alone, whose GPU maps the target's window:
  *
  *     MPI_Win_create    the processes of a node exchange what they need to map each other's memory
+ *                       (ch3u_gpudt_expose.c)
  *     MPI_Put, MPI_Get  map it at the first use; start a copy, and do not wait
  *     flush, end of     wait for the copies, and only then go on: to messages of the epoch, and to
  *     the epoch         what tells the target
@@ -32,9 +33,6 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 
-/* Added to disp_unit in the table that processes exchange: the window can be mapped. */
-#define EXPOSED ((int64_t) 1 << 62)
-
 #define MAX_COPIES 256          /* of a window in flight */
 
 #define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
@@ -49,126 +47,6 @@ struct MPIDI_Gpudt_copy {
 };
 
 static struct MPIDI_Gpudt_copy *requests = NULL;        /* copies with a request, of all windows */
-
-/* ---- life ---- */
-
-static struct MPIDI_Gpudt_win *win_make(MPIR_Win * win)
-{
-    if (win->gpudt == NULL)
-        win->gpudt = MPL_calloc(1, sizeof(*win->gpudt), MPL_MEM_RMA);
-    if (win->gpudt)
-        win->gpudt->handle = win->handle;
-    return win->gpudt;
-}
-
-MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
-{
-    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
-
-    if (win->comm_ptr->node_comm == NULL || !MPIR_Gpudt_expose(base, size, exposure) ||
-        win_make(win) == NULL)
-        return 0;
-    memcpy(win->gpudt->exposure, exposure, sizeof(exposure));
-    /* without memory for it, operations of this process on its own go another way */
-    (void) MPIR_Gpudt_target_own(base, size, &win->gpudt->own);
-    return (MPI_Aint) EXPOSED;
-}
-
-/* Get the exposures of all processes of the node, which have some.
- *   table  (IN)   as of MPIDI_Gpudt_win_exchange
- *   all    (OUT)  memory for them */
-static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_win *w = win->gpudt;
-    const MPIR_Comm *comm = win->comm_ptr;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-
-    mpi_errno = MPIR_Allgather(w->exposure, MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, all,
-                               MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    if (comm->node_comm->local_size > 1)
-        mpi_errno = MPIDI_Gpudt_winlocks_make(comm->node_comm, &w->locks);
-    MPIR_ERR_CHECK(mpi_errno);
-    w->npeers = comm->node_comm->local_size;
-    for (int rank = 0; rank < comm->local_size; rank++) {
-        const int i = comm->intranode_table[rank];
-        if (i < 0)
-            continue;
-        w->peer[i].rank = rank;
-        if (table[4 * rank + 2] >= EXPOSED)
-            w->peer[i].lock = MPIDI_Gpudt_winlock_of(&w->locks, i);
-        /* without memory for it, operations on that process go by messages */
-        if (rank != comm->rank)
-            (void) MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
-                                          &w->peer[i].target);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}
-
-int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
-{
-    int mpi_errno = MPI_SUCCESS, has_failed;
-    MPIR_Comm *comm = win->comm_ptr;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    bool are_any = false, are_any_here = false;
-    struct MPIDI_Gpudt_win *w;
-    char *all = NULL;
-
-    for (int rank = 0; rank < comm->local_size; rank++) {
-        if (likely(table[4 * rank + 2] < EXPOSED))
-            continue;
-        are_any = true;
-        are_any_here |= comm->node_comm && comm->intranode_table[rank] >= 0;
-    }
-    if (likely(!are_any))
-        goto fn_exit;
-    w = win_make(win);
-    has_failed = w == NULL;
-    if (w && are_any_here) {
-        const int n = comm->node_comm->local_size;
-
-        all = MPL_malloc((MPI_Aint) n * MPIR_GPUDT_EXPOSURE_SZ, MPL_MEM_RMA);
-        w->peer = MPL_calloc(n, sizeof(w->peer[0]), MPL_MEM_RMA);
-        has_failed = !all || !w->peer;
-    }
-    /* if one process has no memory, none creates the window: it would wait for that process */
-    mpi_errno = MPIR_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, comm, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    MPIR_ERR_CHKANDJUMP1(has_failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                         "GPU window");
-    if (are_any_here)
-        mpi_errno = peers_make(win, table, all);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    MPL_free(all);
-    return mpi_errno;
-  fn_fail:
-    if (win->gpudt)
-        MPIDI_Gpudt_win_end_any(win);
-    goto fn_exit;
-}
-
-void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
-{
-    struct MPIDI_Gpudt_win *w = win->gpudt;
-
-    MPIDI_Gpudt_win_wait_any(win, -1);
-    for (int i = 0; i < w->npeers; i++)
-        MPIR_Gpudt_target_free(w->peer[i].target);
-    MPIR_Gpudt_target_free(w->own);
-    MPIDI_Gpudt_winlocks_free(&w->locks);
-    MPL_free(w->peer);
-    MPL_free(w);
-    win->gpudt = NULL;
-}
 
 /* ---- copies in flight ---- */
 
@@ -257,14 +135,6 @@ static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPI
 }
 
 /* ---- synchronization ---- */
-
-struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank)
-{
-    const struct MPIDI_Gpudt_win *w = win->gpudt;
-    int i = w->npeers ? win->comm_ptr->intranode_table[rank] : -1;
-
-    return i < 0 ? NULL : &w->peer[i];
-}
 
 static MPIR_Gpudt_target_t *target_of(const MPIR_Win * win, int rank)
 {

@@ -38,6 +38,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
     src/mpid/ch3/src/ch3u_gpudt_exchange.c           \
+    src/mpid/ch3/src/ch3u_gpudt_expose.c             \
     src/mpid/ch3/src/ch3u_gpudt_icall.c              \
     src/mpid/ch3/src/ch3u_gpudt_icalls.c             \
     src/mpid/ch3/src/ch3u_gpudt_icoll.c              \

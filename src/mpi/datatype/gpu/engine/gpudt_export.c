@@ -32,13 +32,13 @@ static struct kept {
 static uint64_t process;
 static bool has_finalizer = false;
 
-static uint64_t process_number(void)
+uint64_t MPII_Gpudt_export_process(void)
 {
-    uint64_t number;
-
-    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number) || number == 0)
-        number = (uint64_t) getpid() << 32 ^ (uint64_t) time(NULL) ^ 1;
-    return number;
+    if (process == 0 && getrandom(&process, sizeof(process), GRND_NONBLOCK) != sizeof(process))
+        process = 0;
+    if (process == 0)
+        process = (uint64_t) getpid() << 32 ^ (uint64_t) time(NULL) ^ 1;
+    return process;
 }
 
 static void kept_drop(struct kept *k)
@@ -120,15 +120,13 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
     CUdeviceptr base = 0;
     size_t sz = 0;
 
-    if (process == 0)
-        process = process_number();
     kept_drop(k);
     if (!drv->cuMemGetAddressRange ||
         MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
         return;
     k->id = id;
     memset(&k->export, 0, sizeof(k->export));
-    k->export.process = process;
+    k->export.process = MPII_Gpudt_export_process();
     k->export.gpu = (uint64_t) engine->device;
     k->export.id = id;
     k->export.is_range = is_private;

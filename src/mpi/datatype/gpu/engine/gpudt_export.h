@@ -37,6 +37,9 @@ const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t 
                                                       const void *low, const void *high,
                                                       unsigned long long id, bool is_private);
 
+/* The random number of this process in its exports. */
+uint64_t MPII_Gpudt_export_process(void);
+
 /* Copy what there is of an export. */
 void MPII_Gpudt_export_copy(const struct MPII_Gpudt_export *from, struct MPII_Gpudt_export *to);
 

@@ -14,7 +14,8 @@
  * To unmap memory, the driver waits for all kernels of the context, and so do other calls
  * meanwhile (measured with driver 580, also with the call in a thread of its own). So mappings are
  * only removed to make room, and only if the default stream is idle. If it is not, new memory is
- * not mapped.
+ * not mapped. Only memory that the other process is known to free next is unmapped in any case: CUDA
+ * does not define what becomes of it otherwise.
  *
  * The lists are short, and the mapping used last is at the head. */
 
@@ -215,6 +216,16 @@ static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
             break;
     }
     return true;
+}
+
+void MPII_Gpudt_import_close(uint64_t process, uint64_t id)
+{
+    struct MPII_Gpudt_mapping *m, *next;
+
+    DL_FOREACH_SAFE(mappings, m, next) {
+        if (m->export.process == process && m->export.id == id && m->nrefs == 0)
+            mapping_remove(m);
+    }
 }
 
 void MPII_Gpudt_import_drop(uint64_t process)

@@ -39,6 +39,11 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *mapping);
 /* Release a reference. */
 void MPII_Gpudt_import_release(struct MPII_Gpudt_mapping *mapping);
 
+/* Unmap an allocation of another process in all contexts, except where it is in use, before that
+ * process frees it. The driver waits for kernels that run there.
+ *   process, id  (IN)  as in an export */
+void MPII_Gpudt_import_close(uint64_t process, uint64_t id);
+
 /* Unmap the memory of another process that is not in use, and forget the process. To be called
  * while MPII_Gpudt_engines_are_idle, and not with 0. */
 void MPII_Gpudt_import_drop(uint64_t process);

@@ -5,21 +5,28 @@
 
 /* Maps memory of gpudt_alloc.c in other processes, for the program's own kernels: see gpudt_alloc.h.
  * Unlike an import (gpudt_import.h), which is kept to save time, such a mapping exists from one call
- * to another. Must not know windows. */
+ * to another. Then imports of the same memory end as well. Must not know windows. */
 
 #include "mpiimpl.h"
 #include "gpudt_alloc.h"
 #include "gpudt_contexts.h"
 #include "gpudt_error.h"
+#include "gpudt_import.h"
 #include "driver/gpudt_ptr.h"
 #include "type/gpudt_record.h"
+
+struct handle {
+    CUipcMemHandle ipc;
+    uint64_t process;           /* as in an export */
+    unsigned long long id;
+};
+MPII_GPUDT_STATIC_ASSERT(sizeof(struct handle) <= MPIR_GPUDT_HANDLE_SZ, "it has room");
 
 struct MPIR_Gpudt_share {
     MPII_Gpudt_engine_t *engine;
     CUdeviceptr mem;
+    struct handle handle;
 };
-
-MPII_GPUDT_STATIC_ASSERT(sizeof(CUipcMemHandle) == MPIR_GPUDT_HANDLE_SZ, "it has room");
 
 /* Whether the driver has the functions. */
 static bool has_functions(const MPII_Gpudt_driver_t * drv)
@@ -34,7 +41,7 @@ int MPIR_Gpudt_share_name(void *mem, void *handle)
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
     MPII_Gpudt_engine_t *engine;
     MPIR_Gpudt_ptr_t ptr;
-    CUipcMemHandle ipc;
+    struct handle h = {.process = MPII_Gpudt_export_process() };
 
     MPIR_ERR_CHKANDJUMP1(!drv || !has_functions(drv), mpi_errno, MPI_ERR_OTHER, "**gpudt_win_share",
                          "**gpudt_win_share %s", MPIR_Gpudt_kind_name(MPIR_GPUDT_KIND__DEVICE));
@@ -42,8 +49,10 @@ int MPIR_Gpudt_share_name(void *mem, void *handle)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr.device, ptr.ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuIpcGetMemHandle(&ipc, (CUdeviceptr) (uintptr_t) mem), mpi_errno);
-    memcpy(handle, &ipc, sizeof(ipc));
+    MPII_GPUDT_CHECK(drv, cuIpcGetMemHandle(&h.ipc, (CUdeviceptr) (uintptr_t) mem), mpi_errno);
+    MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&h.id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                                (CUdeviceptr) (uintptr_t) mem), mpi_errno);
+    memcpy(handle, &h, sizeof(h));
 
   fn_exit:
     if (entered.ctx)
@@ -60,7 +69,6 @@ int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void 
     const MPII_Gpudt_driver_t *drv = MPIR_CVAR_ENABLE_GPU ? MPII_Gpudt_driver_init(&reason) : NULL;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
     MPIR_Gpudt_share_t *s = NULL;
-    CUipcMemHandle ipc;
 
     MPIR_ERR_CHKANDJUMP1(!drv, mpi_errno, MPI_ERR_OTHER, "**gpudt_none", "**gpudt_none %s", reason);
     MPIR_ERR_CHKANDJUMP1(!has_functions(drv), mpi_errno, MPI_ERR_OTHER, "**gpudt_win_share",
@@ -69,9 +77,9 @@ int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void 
     MPII_GPUDT_ERR_NOMEM(!s, mpi_errno, "GPU window");
     mpi_errno = MPII_Gpudt_engine_current(drv, &s->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    memcpy(&ipc, handle, sizeof(ipc));
-    MPII_GPUDT_CHECK(drv, cuIpcOpenMemHandle(&s->mem, ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
-                     mpi_errno);
+    memcpy(&s->handle, handle, sizeof(s->handle));
+    MPII_GPUDT_CHECK(drv, cuIpcOpenMemHandle(&s->mem, s->handle.ipc,
+                                             CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), mpi_errno);
     *share = s;
     *addr = (void *) (uintptr_t) s->mem;
 
@@ -97,5 +105,7 @@ void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share)
         share->engine->drv->cuIpcCloseMemHandle(share->mem);
         MPII_Gpudt_ctx_leave(share->engine->drv, &entered);
     }
+    if (share)
+        MPII_Gpudt_import_close(share->handle.process, share->handle.id);
     MPL_free(share);
 }

@@ -123,6 +123,14 @@ static void mapping_leave(MPIR_Gpudt_target_t * t)
     t->mapping = NULL;
 }
 
+void MPIR_Gpudt_target_unmap(MPIR_Gpudt_target_t * t)
+{
+    if (t == NULL || t->own)
+        return;
+    mapping_leave(t);
+    MPII_Gpudt_import_close(t->export.process, t->export.id);
+}
+
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * t)
 {
     if (t) {

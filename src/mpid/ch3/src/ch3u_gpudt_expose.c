@@ -1,0 +1,160 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Windows in GPU memory that the processes of a node map: what they tell each other when a window
+ * is created, and its end. Must not know when the memory may be accessed.
+ *
+ * CUDA does not define what becomes of memory that is freed while other processes map it. Of memory
+ * that the program frees, nobody tells the others. MPI frees that of MPI_Win_allocate itself, so
+ * MPI_Win_free unmaps it in all processes of the window first, also where messages have mapped it.
+ * */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_window_impl.h"
+
+/* Added to disp_unit in the table that processes exchange: the window can be mapped. */
+#define EXPOSED ((int64_t) 1 << 62)
+
+MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
+{
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
+
+    return win->comm_ptr->node_comm && MPIR_Gpudt_expose(base, size, exposure) ?
+        (MPI_Aint) EXPOSED : 0;
+}
+
+/* Get the exposures of all processes of the node, which have some.
+ *   table  (IN)   as of MPIDI_Gpudt_win_exchange
+ *   all    (OUT)  memory for them */
+static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    const MPIR_Comm *comm = win->comm_ptr;
+    const MPI_Aint *own = &table[4 * comm->rank];
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)] = { 0 };
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    /* Should the driver fail now, operations go by messages, or another way to the own memory */
+    if (own[2] >= EXPOSED) {
+        (void) MPIR_Gpudt_expose(MPIR_Aint_to_ptr(own[0]), own[1], exposure);
+        (void) MPIR_Gpudt_target_own(MPIR_Aint_to_ptr(own[0]), own[1], &w->own);
+    }
+    mpi_errno = MPIR_Allgather(exposure, MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, all,
+                               MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    if (comm->node_comm->local_size > 1)
+        mpi_errno = MPIDI_Gpudt_winlocks_make(comm->node_comm, &w->locks);
+    MPIR_ERR_CHECK(mpi_errno);
+    w->npeers = comm->node_comm->local_size;
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        const int i = comm->intranode_table[rank];
+        if (i < 0)
+            continue;
+        w->peer[i].rank = rank;
+        if (table[4 * rank + 2] >= EXPOSED)
+            w->peer[i].lock = MPIDI_Gpudt_winlock_of(&w->locks, i);
+        /* without memory for it, operations on that process go by messages */
+        if (rank != comm->rank)
+            (void) MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
+                                          &w->peer[i].target);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
+{
+    int mpi_errno = MPI_SUCCESS, has_failed;
+    MPIR_Comm *comm = win->comm_ptr;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    bool are_any = false, are_any_here = false;
+    struct MPIDI_Gpudt_win *w;
+    char *all = NULL;
+
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        if (likely(table[4 * rank + 2] < EXPOSED))
+            continue;
+        are_any = true;
+        are_any_here |= comm->node_comm && comm->intranode_table[rank] >= 0;
+    }
+    if (likely(!are_any))
+        goto fn_exit;
+    w = win->gpudt = MPL_calloc(1, sizeof(*win->gpudt), MPL_MEM_RMA);
+    has_failed = w == NULL;
+    if (w)
+        w->handle = win->handle;
+    if (w && are_any_here) {
+        const int n = comm->node_comm->local_size;
+
+        all = MPL_malloc((MPI_Aint) n * MPIR_GPUDT_EXPOSURE_SZ, MPL_MEM_RMA);
+        w->peer = MPL_calloc(n, sizeof(w->peer[0]), MPL_MEM_RMA);
+        has_failed = !all || !w->peer;
+    }
+    /* if one process has no memory, none creates the window: it would wait for that process */
+    mpi_errno = MPIR_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    MPIR_ERR_CHKANDJUMP1(has_failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU window");
+    if (are_any_here)
+        mpi_errno = peers_make(win, table, all);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPL_free(all);
+    return mpi_errno;
+  fn_fail:
+    if (win->gpudt)
+        MPIDI_Gpudt_win_end_any(win);
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPIDI_Gpudt_win *w = win->gpudt;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    if (win->create_flavor != MPI_WIN_FLAVOR_ALLOCATE || w->npeers < 2)
+        goto fn_exit;
+    /* As long as a process may send messages from the memory, others may map it again */
+    mpi_errno = MPIR_Barrier(win->comm_ptr->node_comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_Gpudt_win_wait_any(win, -1);
+    for (int i = 0; i < w->npeers; i++)
+        MPIR_Gpudt_target_unmap(w->peer[i].target);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
+{
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+
+    MPIDI_Gpudt_win_wait_any(win, -1);
+    for (int i = 0; i < w->npeers; i++)
+        MPIR_Gpudt_target_free(w->peer[i].target);
+    MPIR_Gpudt_target_free(w->own);
+    MPIDI_Gpudt_winlocks_free(&w->locks);
+    MPL_free(w->peer);
+    MPL_free(w);
+    win->gpudt = NULL;
+}
+
+struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank)
+{
+    const struct MPIDI_Gpudt_win *w = win->gpudt;
+    int i = w->npeers ? win->comm_ptr->intranode_table[rank] : -1;
+
+    return i < 0 ? NULL : &w->peer[i];
+}
