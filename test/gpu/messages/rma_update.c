@@ -11,6 +11,7 @@
  *   threads   the same with several threads in each process
  *   ordered   two processes: operations of one origin on one element that do not commute
  *   busy      two processes: the target does not call MPI during the operations
+ *   started   two processes: operations of an epoch that the target posts late do not wait for that
  *   others    two processes: other threads can call MPI during an operation. Emulated driver with
  *             late kernels only
  *   dies      three processes, of which one ends in the middle of an operation; the others get
@@ -304,6 +305,62 @@ static void busy(void)
     CHECK_MPI(MPI_Win_free(&steps));
 }
 
+/* ---- started ---- */
+
+enum { NSTARTED = 50, WAIT_MS = 10 };   /* the time that an operation waits for MPI_Win_post */
+
+static void started(void)
+{
+    const int64_t one = 1;
+    struct mem mem, origin;
+    MPI_Group all, other;
+    MPI_Win win;
+    int64_t value[2];
+    int peer = 1 - rank, done = 1;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &peer, &other);
+    window_make(&mem, sizeof(value), &win);
+    mem_alloc(&origin, kind, sizeof(one));
+    mem_write(&origin, 0, &one, sizeof(one));
+    if (rank == 0) {
+        double begin = MPI_Wtime();
+
+        CHECK_MPI(MPI_Win_start(other, 0, win));
+        for (int i = 0; i < NSTARTED; i++) {
+            CHECK_MPI(MPI_Put(origin.addr, 1, MPI_INT64_T, 1, 1, 1, MPI_INT64_T, win));
+            CHECK_MPI(MPI_Accumulate(&one, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_SUM, win));
+        }
+        CHECK(MPI_Wtime() - begin < 0.5 * NSTARTED * WAIT_MS * 1e-3);
+        CHECK_MPI(MPI_Send(&done, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Win_complete(win));
+        CHECK(ndirect() == 0);
+    } else {
+        CHECK_MPI(MPI_Recv(&done, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Win_post(other, 0, win));
+        CHECK_MPI(MPI_Win_wait(win));
+        mem_read(&mem, 0, value, sizeof(value));
+        CHECK(value[0] == NSTARTED && value[1] == 1);
+    }
+    /* and an epoch in time */
+    if (rank == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_MPI(MPI_Win_start(other, 0, win));
+        CHECK_MPI(MPI_Put(origin.addr, 1, MPI_INT64_T, 1, 1, 1, MPI_INT64_T, win));
+        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_SUM, win));
+        CHECK_MPI(MPI_Win_complete(win));
+        CHECK(ndirect() == 2);
+    } else {
+        CHECK_MPI(MPI_Win_post(other, 0, win));
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_MPI(MPI_Win_wait(win));
+    }
+    window_free(&mem, &win);
+    mem_free(&origin);
+    MPI_Group_free(&other);
+    MPI_Group_free(&all);
+}
+
 /* ---- others ---- */
 
 static atomic_int is_over;
@@ -401,7 +458,7 @@ int main(int argc, char **argv)
         void (*run) (void);
     } tests[] = {
         {"atomic", atomic}, {"threads", threads}, {"ordered", ordered}, {"busy", busy},
-        {"others", others}, {"dies", dies}
+        {"started", started}, {"others", others}, {"dies", dies}
     };
     int provided, found = 0;
 

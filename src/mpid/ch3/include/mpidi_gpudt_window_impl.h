@@ -57,6 +57,7 @@ struct MPIDI_Gpudt_win {
     MPI_Win handle;
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
+    bool is_late;               /* MPI_Win_post has not come in time, in this epoch of MPI_Win_start */
     int npeers;                 /* processes of the node */
     struct MPIDI_Gpudt_peer *peer;
     MPIR_Gpudt_target_t *own;   /* for updates of the own memory; NULL: not by kernels */
@@ -67,7 +68,8 @@ struct MPIDI_Gpudt_win {
 /* A process of the node; NULL if it is on another one, or no memory in the window can be mapped. */
 struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
 
-/* Whether this process may access a target's memory now. Waits for MPI_Win_post. */
+/* Whether this process may access a target's memory now. Waits for MPI_Win_post, for a limited time and
+ * once in an epoch. */
 int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
 
 #endif /* MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED */

@@ -8,14 +8,22 @@
  * accessed is described in ch3u_gpudt_window.c.
  *
  * They are atomic to each other by a lock of the target's memory in the window. An origin holds it
- * while its kernel works. The target holds it while it handles operations that came by messages, from
- * processes that cannot map the memory, or on its own if no kernel can do them. So each waits for at most one kernel of each
- * of the others. An origin makes progress while it waits. A target waits inside of the progress
- * engine; who holds the lock then needs nothing of it, nor the lock of its own progress engine.
+ * while its kernel works. The target holds it while it handles operations that came by messages,
+ * from processes that cannot map the memory, or on its own if no kernel can do them. So each waits
+ * for at most one kernel of each of the others. An origin makes progress while it waits. A target
+ * waits inside of the progress engine; who holds the lock then needs nothing of it, nor the lock of
+ * its own progress engine.
  *
- * An operation is complete when its call returns, so that later ones cannot overtake it. It must not
- * overtake earlier ones either: as long as messages to the target are not known to be complete, all
- * operations go by messages. */
+ * The target makes no progress then, and the kernel may be queued behind other work on its GPU. But
+ * it cannot put the operation aside and handle other messages first: they rely on it being done, as
+ * an accumulate on the same elements, the unlock that gives the window to the next process, or the
+ * acknowledgement of a flush. Their handlers, of all packets of one-sided communication, know no
+ * queue; nor can a process's messages be left where they are, since all that come by shared memory
+ * are in one.
+ *
+ * An operation is complete when its call returns, so that later ones cannot overtake it. It must
+ * not overtake earlier ones either: as long as messages to the target are not known to be complete,
+ * all operations go by messages. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_window_impl.h"
@@ -109,7 +117,8 @@ static int messages_check(MPIR_Win * win, int rank, bool * are_any)
     goto fn_exit;
 }
 
-/* Whether an operation on a target's memory may start now. */
+/* Whether an operation on a target's memory may start now. Once an operation has gone by messages,
+ * as before the target's MPI_Win_post, the next ones need not wait for that. */
 static int start_check(MPIR_Win * win, int rank, bool * may_start)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -118,11 +127,12 @@ static int start_check(MPIR_Win * win, int rank, bool * may_start)
     *may_start = true;
     if (rank == win->comm_ptr->rank)
         goto fn_exit;
-    mpi_errno = MPIDI_Gpudt_win_access(win, rank, may_start);
-    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = messages_check(win, rank, &are_messages);
     MPIR_ERR_CHECK(mpi_errno);
-    *may_start = *may_start && !are_messages;
+    *may_start = !are_messages;
+    if (*may_start)
+        mpi_errno = MPIDI_Gpudt_win_access(win, rank, may_start);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -130,8 +140,8 @@ static int start_check(MPIR_Win * win, int rank, bool * may_start)
     goto fn_exit;
 }
 
-/* Do an operation whose displacement is in units of the target. Returns as the functions for MPICH's
- * files do. */
+/* Do an operation whose displacement is in units of the target. Returns as the functions for
+ * MPICH's files do. */
 static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPIR_Request * ureq,
                       int *mpi_errno_ptr)
 {

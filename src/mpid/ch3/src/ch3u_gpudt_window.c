@@ -17,7 +17,8 @@
  *     fence       ch3 starts a barrier at the end of a fence, and holds back messages of the next
  *                 epoch until it has ended. MPI_Win_fence waits for it, in all processes: the
  *                 barrier needs the progress of each of them
- *     start       the first copy waits for the messages of MPI_Win_post
+ *     start       the first copy waits for the messages of MPI_Win_post; the others only if they came
+ *                 in time
  *     lock        MPI_Win_lock and MPI_Win_lock_all wait for the locks of windows that can be mapped.
  *                 From then on the target need not call MPI
  *
@@ -97,6 +98,8 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
     struct MPIDI_Gpudt_copy *copy, *prev;
 
+    if (rank < 0)
+        win->gpudt->is_late = false;
     for (copy = win->gpudt->copies ? win->gpudt->copies->prev : NULL; copy; copy = prev) {
         prev = copy == win->gpudt->copies ? NULL : copy->prev;
         if (rank < 0 || copy->rank == rank)
@@ -257,11 +260,13 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
         case MPIDI_RMA_LOCK_ALL_GRANTED:
             break;
         case MPIDI_RMA_PSCW_ISSUED:
+            is_in_time = !win->gpudt->is_late;
             MPL_wtime(&start);
             while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED && is_in_time) {
                 mpi_errno = wait_some(&start, &is_in_time);
                 MPIR_ERR_CHECK(mpi_errno);
             }
+            win->gpudt->is_late = !is_in_time;
             *may_access = win->states.access_state == MPIDI_RMA_PSCW_GRANTED;
             break;
         case MPIDI_RMA_PER_TARGET:
