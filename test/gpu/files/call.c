@@ -7,6 +7,7 @@
 
 #include "files.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *const forms[] = {
@@ -165,8 +166,16 @@ void seek(enum form form, MPI_Offset off)
         CHECK_MPI(MPI_File_seek_shared(file, off, MPI_SEEK_SET));
 }
 
+void file_open_with(const char *driver, int amode, MPI_Info info)
+{
+    char name[400];
+
+    snprintf(name, sizeof(name), "%s%s", driver, file_path());
+    CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, name, amode, info, &file));
+    MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+}
+
 void file_open(int amode, MPI_Info info)
 {
-    CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, file_path(), amode, info, &file));
-    MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    file_open_with("", amode, info);
 }

@@ -40,8 +40,10 @@ int call(enum form form, bool is_read, MPI_Offset off, void *buf, int n, MPI_Dat
 /* Set pointers, so that the operation begins at etype off. */
 void seek(enum form form, MPI_Offset off);
 
-/* Open the file of the system for MPI. */
+/* Open the file of the system for MPI.
+ *   driver  (IN)  of the file system, as a prefix of the name; "" for the one it has */
 void file_open(int amode, MPI_Info info);
+void file_open_with(const char *driver, int amode, MPI_Info info);
 
 /* ---- the file as the operating system shows it: system.c ---- */
 
@@ -92,5 +94,7 @@ void errors(void);
 void faults(void);
 /* Memory that collective operations take: bounded.c. */
 void bounded(void);
+/* Writes for which there is no space: full.c. */
+void full(void);
 
 #endif /* FILES_H_INCLUDED */

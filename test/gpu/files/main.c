@@ -11,6 +11,7 @@
  *     files errors                   calls that must fail, or do nothing
  *     files faults                   each driver call fails once; emulated driver only
  *     files bounded                  collective operations take little memory
+ *     files full                     writes beyond the limit of a file's size
  *
  * The file is in a new folder in TMPDIR. */
 
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
         faults();
     else if (strcmp(argv[1], "bounded") == 0)
         bounded();
+    else if (strcmp(argv[1], "full") == 0)
+        full();
     else
         report_fail("no test '%s'", argv[1]);
     folder_remove();
