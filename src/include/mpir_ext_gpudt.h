@@ -66,6 +66,10 @@ int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i);
  *   stage  (IN)  may be NULL */
 void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage);
 
+/* Keep a datatype, which the program may free while an operation is pending. */
+void MPIR_Ext_gpudt_type_keep(MPI_Datatype datatype);
+void MPIR_Ext_gpudt_type_release(MPI_Datatype datatype);
+
 /* Put the kinds of memory that MPI supports into an info object, as MPIR_Gpudt_kinds_tell. */
 int MPIR_Ext_gpudt_kinds_tell(MPI_Info info);
 

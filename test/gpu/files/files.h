@@ -94,6 +94,10 @@ void errors(void);
 void faults(void);
 /* Memory that collective operations take: bounded.c. */
 void bounded(void);
+/* Nonblocking collective operations, several at a time: pending.c. */
+void pending(uint64_t seed);
+/* Overlapping operations in atomic mode: atomic.c. */
+void atomic_mode(void);
 /* Writes for which there is no space: full.c. */
 void full(void);
 

@@ -11,6 +11,8 @@
  *     files errors                   calls that must fail, or do nothing
  *     files faults                   each driver call fails once; emulated driver only
  *     files bounded                  collective operations take little memory
+ *     files pending [SEED]           nonblocking collective operations, several at a time
+ *     files atomic                   overlapping writes and reads in atomic mode
  *     files full                     writes beyond the limit of a file's size
  *
  * The file is in a new folder in TMPDIR. */
@@ -45,6 +47,10 @@ int main(int argc, char **argv)
         faults();
     else if (strcmp(argv[1], "bounded") == 0)
         bounded();
+    else if (strcmp(argv[1], "pending") == 0)
+        pending(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
+    else if (strcmp(argv[1], "atomic") == 0)
+        atomic_mode();
     else if (strcmp(argv[1], "full") == 0)
         full();
     else

@@ -44,8 +44,8 @@ void MPIOI_Gpudt_IwriteStrided(ADIO_File fd, const void *buf, int count, MPI_Dat
                                int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,
                                int *error_code);
 
-/* Collective operations: in rounds of bounded size, see gpudt_collective.c. For the nonblocking
- * ones the whole buffer is staged, see gpudt_request.c. */
+/* Collective operations: in rounds of bounded size, see gpudt_collective.c, and gpudt_request.c for
+ * the nonblocking ones. */
 void MPIOI_Gpudt_ReadStridedColl(ADIO_File fd, void *buf, int count, MPI_Datatype datatype,
                                  int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,
                                  int *error_code);

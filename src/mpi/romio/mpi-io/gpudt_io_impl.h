@@ -47,4 +47,51 @@ struct MPIOI_Gpudt_bytes {
 int MPIOI_Gpudt_bytes_make(MPI_Count n, struct MPIOI_Gpudt_bytes *bytes);
 void MPIOI_Gpudt_bytes_free(struct MPIOI_Gpudt_bytes *bytes);
 
+/* ---- rounds of collective operations: gpudt_collective.c ---- */
+
+/* What a process with a buffer that is staged has to do in an operation. If that fails it takes
+ * part with no data, as others would wait for it, and reports the error afterwards. */
+struct MPIOI_Gpudt_rounds {
+    ADIO_File fd;
+    MPIR_Ext_gpudt_stage_t *stage;      /* NULL, if that is what failed; owned */
+    int is_read;
+    int file_ptr_type;          /* this and the offset: where the operation begins */
+    ADIO_Offset offset;
+    MPI_Count n;                /* bytes to move: of a read no more than the file has */
+    MPI_Count chunk;            /* bytes of a round; 0 if there is nothing to move */
+    int failure;                /* an MPI error code */
+};
+
+/* The arguments of the driver's operation in a round. */
+struct MPIOI_Gpudt_round {
+    void *mem;
+    MPI_Count n;                /* bytes; may be 0 */
+    struct MPIOI_Gpudt_bytes bytes;     /* the same */
+    int file_ptr_type;
+    ADIO_Offset offset;
+};
+
+/* Where an operation of n bytes begins, and move the file pointer. To be called in the order of
+ * the program's calls. */
+void MPIOI_Gpudt_rounds_place(struct MPIOI_Gpudt_rounds *r, MPI_Count n, int file_ptr_type,
+                              ADIO_Offset offset);
+
+/* Get the chunks of r->stage, which is not NULL, and start to pack the first. To be called when
+ * all earlier operations of the process on the file are complete.
+ *   is_whole  (IN)  whether all is to be moved in one round */
+void MPIOI_Gpudt_rounds_begin(struct MPIOI_Gpudt_rounds *r, int is_whole);
+
+/* The rounds that this process needs; at least 1. */
+ADIO_Offset MPIOI_Gpudt_rounds_number(const struct MPIOI_Gpudt_rounds *r);
+
+/* Around the driver's operation in round i.
+ *   error_code  (IN)  of that operation */
+void MPIOI_Gpudt_round_begin(struct MPIOI_Gpudt_rounds *r, ADIO_Offset i,
+                             struct MPIOI_Gpudt_round *round);
+void MPIOI_Gpudt_round_end(struct MPIOI_Gpudt_rounds *r, ADIO_Offset i,
+                           struct MPIOI_Gpudt_round *round, int error_code);
+
+/* After the last round: wait until all is unpacked, and free the stage. Returns the first error. */
+int MPIOI_Gpudt_rounds_end(struct MPIOI_Gpudt_rounds *r);
+
 #endif /* GPUDT_IO_IMPL_H_INCLUDED */

@@ -3,17 +3,21 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Nonblocking collective file operations on buffers that are staged. The driver's operation is
- * started with the whole packed data in host memory: rounds, as of blocking operations, would need
- * a request around the driver's in each process, also in those with host buffers. The program gets
- * a generalized request around that of the driver, which unpacks and frees when the driver's is
- * complete. An error before that is reported by this request, too: other processes wait for this
- * one to take part in the operation. Must not know how buffers are packed. */
+/* Nonblocking collective file operations, in rounds as the blocking ones: gpudt_collective.c. The
+ * program gets a generalized request, which starts the driver's operation of the next round when
+ * that of the last one is complete. As a process learns the number of rounds only when the first is
+ * complete, those with host buffers have such a request, too.
+ *
+ * Operations of all processes match by the order in which they are started, and the driver has one
+ * buffer for all of a file. So a file's operations form a queue: one is begun when all earlier ones
+ * are complete in this process, by whatever call of the program polls one of them. Until then it
+ * takes no memory for data.
+ *
+ * An error in a process is reported by its request when all rounds are done: other processes wait
+ * for this one to take part. Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
 #include "mpiu_greq.h"
-
-#include <string.h>
 
 #ifdef HAVE_WEAK_SYMBOLS
 /* Include mapping from MPI->PMPI */
@@ -21,100 +25,172 @@
 #include "mpioprof.h"
 #endif
 
-/* A process whose buffer cannot be staged takes part in the operation with no data, as others would
- * wait for it, and reports the error afterwards. */
-struct whole {
-    MPIR_Ext_gpudt_stage_t *stage;      /* NULL, if that is what failed */
-    int failure;                /* an MPI error code */
-    void *mem;                  /* this and the rest are for the driver's operation */
-    MPI_Count n;                /* bytes of it: of a read no more than the file has */
-    struct MPIOI_Gpudt_bytes bytes;
-    int file_ptr_type;
-    ADIO_Offset offset;
-};
-
-struct nonblocking {
-    struct whole whole;
-    int is_read;
-    MPI_Request inner, outer;   /* the driver's; the program's */
+/* An operation. Accessed under ROMIO's lock, as the queue is, except when it is complete. */
+struct MPIOI_Gpudt_pending {
+    struct MPIOI_Gpudt_pending *next;
+    struct MPIOI_Gpudt_rounds r;
+    int is_host;                /* bool: the buffer is not staged, but moved by the driver in the
+                                 * first round */
+    void *buf;                  /* that buffer; its datatype is kept */
+    int count;
+    MPI_Datatype datatype;
+    MPI_Count size;             /* its bytes */
+    ADIO_Offset i, total;       /* the round; their number, known when the first is complete */
+    struct MPIOI_Gpudt_round round;
+    int is_last;                /* bool: all rounds are done, processes wait for each other */
+    MPI_Request inner, outer;   /* of the round, or that wait; the program's */
+    MPI_Count got;              /* bytes of a host buffer that were moved */
     int is_complete;
-    int error_code;
 };
 
-/* Prepare an operation; for a write, pack. Returns 0 if the buffer is host memory. The individual
- * file pointer may have been moved already. */
-static int whole_make(ADIO_File fd, const void *buf, int count, MPI_Datatype datatype,
-                      int file_ptr_type, ADIO_Offset offset, int is_read, struct whole *whole)
-{
-    MPI_Count chunk;
-    int error_code;
+typedef struct MPIOI_Gpudt_pending pending_t;
 
-    memset(whole, 0, sizeof(*whole));
-    error_code = MPIR_Ext_gpudt_stage_make(buf, count, datatype, MPIOI_Gpudt_representation(fd),
-                                           &whole->stage);
-    if (whole->stage == NULL && error_code == MPI_SUCCESS)
-        return 0;
-    whole->file_ptr_type = file_ptr_type;
-    whole->offset = offset;
-    if (whole->stage) {
-        whole->n = MPIR_Ext_gpudt_stage_size(whole->stage);
-        MPIOI_Gpudt_view_take(fd, whole->n, &whole->file_ptr_type, &whole->offset);
-        if (is_read)
-            error_code = MPIOI_Gpudt_view_clip(fd, whole->file_ptr_type == ADIO_INDIVIDUAL ?
-                                               MPIOI_Gpudt_view_position(fd) : whole->offset,
-                                               &whole->n);
-        if (error_code == MPI_SUCCESS && whole->n > 0)
-            error_code = MPIR_Ext_gpudt_stage_alloc(whole->stage, 1, 1, &chunk);
-        if (error_code == MPI_SUCCESS && whole->n > 0 && !is_read)
-            error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 0);
-        if (error_code == MPI_SUCCESS)
-            error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
-    }
-    if (error_code != MPI_SUCCESS)
-        whole->n = 0;
-    else
-        whole->mem = MPIR_Ext_gpudt_stage_mem(whole->stage, 0);
-    whole->failure = error_code;
-    error_code = MPIOI_Gpudt_bytes_make(whole->n, &whole->bytes);
-    if (error_code != MPI_SUCCESS)
-        whole->failure = error_code;
-    return 1;
+/* What has become of an operation: its request waits for others, another one has been started, or
+ * it is complete. */
+enum step { WAITS, STARTED, ENDED };
+
+/* ---- what the driver does ---- */
+
+static int has_exchange(ADIO_File fd, int is_read)
+{
+    return is_read ? fd->fns->ADIOI_xxx_IreadStridedColl == ADIOI_GEN_IreadStridedColl :
+        fd->fns->ADIOI_xxx_IwriteStridedColl == ADIOI_GEN_IwriteStridedColl;
 }
 
-/* After the operation: for a read, unpack; free. Returns the first error.
- *   error_code  (IN)  of the operation */
-static int whole_end(struct whole *whole, int is_read, int error_code)
+/* Whether the driver's operation has no messages, and need not be one. */
+static int is_independent(ADIO_File fd, int is_read)
 {
-    MPIOI_Gpudt_bytes_free(&whole->bytes);
-    if (whole->failure != MPI_SUCCESS)
-        error_code = whole->failure;
-    if (error_code == MPI_SUCCESS && is_read && whole->n > 0)
-        error_code = MPIR_Ext_gpudt_stage_start(whole->stage, 0, 0, whole->n, 1);
-    if (error_code == MPI_SUCCESS)
-        error_code = MPIR_Ext_gpudt_stage_wait(whole->stage, 0);
-    MPIR_Ext_gpudt_stage_free(whole->stage);
-    whole->stage = NULL;
+    return has_exchange(fd, is_read) && !fd->atomicity &&
+        (is_read ? fd->hints->cb_read : fd->hints->cb_write) == ADIOI_HINT_DISABLE;
+}
+
+static int driver_start(pending_t * p, void *mem, int count, MPI_Datatype datatype,
+                        int file_ptr_type, ADIO_Offset offset)
+{
+    int error_code = MPI_SUCCESS;
+
+    if (p->r.is_read)
+        ADIO_IreadStridedColl(p->r.fd, mem, count, datatype, file_ptr_type, offset, &p->inner,
+                              &error_code);
+    else
+        ADIO_IwriteStridedColl(p->r.fd, mem, count, datatype, file_ptr_type, offset, &p->inner,
+                               &error_code);
     return error_code;
 }
 
-static void complete(struct nonblocking *nb, int error_code)
+/* ---- rounds ---- */
+
+static void failure_note(pending_t * p, int error_code)
 {
-    nb->error_code = whole_end(&nb->whole, nb->is_read, error_code);
-    nb->is_complete = 1;
+    if (p->r.failure == MPI_SUCCESS)
+        p->r.failure = error_code;
 }
+
+/* Start the driver's operation of the next round. */
+static void round_start(pending_t * p)
+{
+    const int is_first_host = p->is_host && p->i == 0;
+
+    if (!is_first_host)
+        MPIOI_Gpudt_round_begin(&p->r, p->i, &p->round);
+    if (p->i == 0 && has_exchange(p->r.fd, p->r.is_read))
+        p->r.fd->gpudt_asks = &p->total;
+    failure_note(p, is_first_host ?
+                 driver_start(p, p->buf, p->count, p->datatype, p->r.file_ptr_type, p->r.offset) :
+                 driver_start(p, p->round.mem, p->round.bytes.count, p->round.bytes.type,
+                              p->round.file_ptr_type, p->round.offset));
+    p->r.fd->gpudt_asks = NULL;
+}
+
+/* After the driver's operation of a round. */
+static void round_finish(pending_t * p, int error_code, const MPI_Status * status)
+{
+    if (!p->is_host || p->i > 0) {
+        MPIOI_Gpudt_round_end(&p->r, p->i, &p->round, error_code);
+    } else {
+        failure_note(p, error_code);
+        if (p->r.failure == MPI_SUCCESS)
+            MPI_Get_elements_x(status, MPI_BYTE, &p->got);
+        /* the rounds that follow are at the end of it */
+        if (p->r.file_ptr_type == ADIO_INDIVIDUAL)
+            p->r.offset = MPIOI_Gpudt_view_position(p->r.fd);
+        else
+            p->r.offset += p->size / p->r.fd->etype_size;
+        p->r.file_ptr_type = ADIO_EXPLICIT_OFFSET;
+    }
+    p->i++;
+}
+
+/* The first operation of the queue begins. */
+static void pending_begin(pending_t * p)
+{
+    ADIO_File fd = p->r.fd;
+
+    if (p->r.stage)
+        MPIOI_Gpudt_rounds_begin(&p->r, fd->atomicity || !has_exchange(fd, p->r.is_read));
+    p->total = MPIOI_Gpudt_rounds_number(&p->r);
+    round_start(p);
+}
+
+static void pending_complete(pending_t * p)
+{
+    if (p->is_host)
+        MPIR_Ext_gpudt_type_release(p->datatype);
+    else
+        p->got = p->r.n;
+    MPIOI_Gpudt_rounds_end(&p->r);
+    p->r.fd->gpudt_pending = p->next;
+    p->is_complete = 1;
+    MPI_Grequest_complete(p->outer);
+}
+
+/* Take the first operation of the queue one step further. After its end it may have been freed. */
+static enum step pending_advance(pending_t * p)
+{
+    MPI_Status status;
+    int error_code, flag = 0;
+
+    error_code = MPI_Test(&p->inner, &flag, &status);
+    if (error_code == MPI_SUCCESS && !flag)
+        return WAITS;
+    if (p->is_last)
+        failure_note(p, error_code);
+    else
+        round_finish(p, error_code, &status);
+    /* A request that failed but is not complete cannot be continued */
+    if (p->is_last || p->inner != MPI_REQUEST_NULL) {
+        pending_complete(p);
+        return ENDED;
+    }
+    if (p->i < p->total) {
+        round_start(p);
+        return STARTED;
+    }
+    if (p->total > 1 && !p->r.is_read) {
+        /* as all_end of blocking operations */
+        p->is_last = 1;
+        failure_note(p, MPI_Ibarrier(p->r.fd->comm, &p->inner));
+        return STARTED;
+    }
+    pending_complete(p);
+    return ENDED;
+}
+
+/* ---- requests ---- */
 
 static int poll_fn(void *extra_state, MPI_Status * status)
 {
-    struct nonblocking *nb = extra_state;
-    int error_code, flag = 0;
+    pending_t *p = extra_state;
+    ADIO_File fd = p->r.fd;
+    enum step step = STARTED;
 
-    if (nb->is_complete)
-        return MPI_SUCCESS;
-    error_code = MPI_Test(&nb->inner, &flag, MPI_STATUS_IGNORE);
-    if (error_code != MPI_SUCCESS || flag) {
-        complete(nb, error_code);
-        MPI_Grequest_complete(nb->outer);
+    ROMIO_THREAD_CS_ENTER();
+    while (!p->is_complete && step != WAITS) {
+        step = pending_advance(fd->gpudt_pending);
+        if (step == ENDED && fd->gpudt_pending)
+            pending_begin(fd->gpudt_pending);
     }
+    ROMIO_THREAD_CS_EXIT();
     return MPI_SUCCESS;
 }
 
@@ -123,14 +199,12 @@ static int wait_fn(int count, void **array_of_states, double timeout, MPI_Status
     const double begin = MPI_Wtime();
 
     for (int i = 0; i < count; i++) {
-        struct nonblocking *nb = array_of_states[i];
+        pending_t *p = array_of_states[i];
 
-        while (!nb->is_complete) {
-            poll_fn(nb, status);
+        while (!p->is_complete) {
+            poll_fn(p, status);
             if (timeout > 0 && MPI_Wtime() - begin > timeout)
                 return MPI_SUCCESS;
-            if (!nb->is_complete)
-                ROMIO_THREAD_CS_YIELD();
         }
     }
     return MPI_SUCCESS;
@@ -138,72 +212,142 @@ static int wait_fn(int count, void **array_of_states, double timeout, MPI_Status
 
 static int query_fn(void *extra_state, MPI_Status * status)
 {
-    const struct nonblocking *nb = extra_state;
+    const pending_t *p = extra_state;
 
-    MPI_Status_set_elements_x(status, MPI_BYTE, nb->error_code ? 0 : nb->whole.n);
+    MPI_Status_set_elements_x(status, MPI_BYTE, p->r.failure ? 0 : p->got);
     MPI_Status_set_cancelled(status, 0);
     status->MPI_SOURCE = MPI_UNDEFINED;
     status->MPI_TAG = MPI_UNDEFINED;
-    return nb->error_code;
+    return p->r.failure;
 }
 
-/* The program may free the request before the operation is complete. */
+/* A program that frees the request before the operation is complete, which MPI does not allow, has
+ * to wait. */
 static int free_fn(void *extra_state)
 {
-    struct nonblocking *nb = extra_state;
+    pending_t *p = extra_state;
 
-    if (!nb->is_complete) {
-        complete(nb, MPI_Wait(&nb->inner, MPI_STATUS_IGNORE));
-        MPI_Grequest_complete(nb->outer);
-    }
-    ADIOI_Free(nb);
+    while (!p->is_complete)
+        poll_fn(p, MPI_STATUS_IGNORE);
+    ADIOI_Free(p);
     return MPI_SUCCESS;
 }
 
-/* The program's request for an operation that has been started, or has failed to. */
-static void request_make(struct nonblocking *nb, int *error_code, ADIO_Request * request)
+static int request_make(pending_t * p)
 {
     static MPIX_Grequest_class class;
     static int has_class;
+    int error_code = MPI_SUCCESS;
 
-    *request = MPI_REQUEST_NULL;
-    if (*error_code == MPI_SUCCESS && !has_class) {
-        *error_code = MPIX_Grequest_class_create(query_fn, free_fn, MPIU_Greq_cancel_fn, poll_fn,
-                                                 wait_fn, &class);
-        has_class = *error_code == MPI_SUCCESS;
-    }
-    if (*error_code == MPI_SUCCESS)
-        *error_code = MPIX_Grequest_class_allocate(class, nb, &nb->outer);
-    if (*error_code == MPI_SUCCESS) {
-        *request = nb->outer;
-        return;
-    }
-    if (nb->inner != MPI_REQUEST_NULL)
-        MPI_Wait(&nb->inner, MPI_STATUS_IGNORE);
-    whole_end(&nb->whole, nb->is_read, *error_code);
-    ADIOI_Free(nb);
+    if (!has_class)
+        error_code = MPIX_Grequest_class_create(query_fn, free_fn, MPIU_Greq_cancel_fn, poll_fn,
+                                                wait_fn, &class);
+    has_class = error_code == MPI_SUCCESS;
+    return has_class ? MPIX_Grequest_class_allocate(class, p, &p->outer) : error_code;
 }
+
+/* ---- calls ---- */
+
+/* Append an operation to the queue, and begin it if it is the only one. */
+static void pending_enqueue(pending_t * p)
+{
+    pending_t **end = &p->r.fd->gpudt_pending;
+
+    while (*end)
+        end = &(*end)->next;
+    *end = p;
+    if (p->r.fd->gpudt_pending == p)
+        pending_begin(p);
+}
+
+/* Start an operation that may take several rounds. Without a request it is not started, and others
+ * wait in vain; that is for want of memory only.
+ *   stage    (IN)  NULL for a host buffer, or on failure; taken over
+ *   failure  (IN)  to make it */
+static int pending_start(ADIO_File fd, int is_read, void *buf, int count, MPI_Datatype datatype,
+                         int file_ptr_type, ADIO_Offset offset, MPIR_Ext_gpudt_stage_t * stage,
+                         int failure, MPI_Request * request)
+{
+    pending_t *p = ADIOI_Calloc(1, sizeof(*p));
+    int error_code;
+
+    p->r.fd = fd;
+    p->r.is_read = is_read;
+    p->r.stage = stage;
+    p->r.failure = failure;
+    p->is_host = stage == NULL && failure == MPI_SUCCESS;
+    p->inner = MPI_REQUEST_NULL;
+    error_code = request_make(p);
+    if (error_code == MPI_SUCCESS && p->is_host) {
+        p->buf = buf;
+        p->count = count;
+        p->datatype = datatype;
+        MPIR_Ext_gpudt_type_keep(datatype);
+        MPI_Type_size_x(datatype, &p->size);
+        p->size *= count;
+        MPIOI_Gpudt_rounds_place(&p->r, p->size, file_ptr_type, offset);
+        p->r.n = 0;             /* bytes to stage */
+    } else if (error_code == MPI_SUCCESS) {
+        MPIOI_Gpudt_rounds_place(&p->r, stage ? MPIR_Ext_gpudt_stage_size(stage) : 0,
+                                 file_ptr_type, offset);
+    }
+    if (error_code == MPI_SUCCESS) {
+        *request = p->outer;
+        pending_enqueue(p);
+    } else {
+        MPIR_Ext_gpudt_stage_free(stage);
+        ADIOI_Free(p);
+    }
+    return error_code;
+}
+
+/* As the driver does it if collective buffering is disabled. */
+#define INDEPENDENT(name_, buf_t_)                                                                \
+static void independent_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,     \
+                                int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,    \
+                                int *error_code)                                                  \
+{                                                                                                 \
+    int is_contig_mem, is_contig_file;                                                            \
+                                                                                                  \
+    ADIOI_Datatype_iscontig(datatype, &is_contig_mem);                                            \
+    ADIOI_Datatype_iscontig(fd->filetype, &is_contig_file);                                       \
+    if (is_contig_mem && is_contig_file)                                                          \
+        MPIOI_Gpudt_##name_##Contig(fd, buf, count, datatype, file_ptr_type,                      \
+                                    fd->disp + fd->etype_size * offset, request, error_code);     \
+    else                                                                                          \
+        MPIOI_Gpudt_##name_##Strided(fd, buf, count, datatype, file_ptr_type, offset, request,    \
+                                     error_code);                                                 \
+}
+
+INDEPENDENT(Iread, void)
+INDEPENDENT(Iwrite, const void)
 
 #define NONBLOCKING(name_, buf_t_, is_read_)                                                      \
-void MPIOI_Gpudt_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,            \
-                         int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,           \
-                         int *error_code)                                                         \
+void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,                      \
+                                      MPI_Datatype datatype, int file_ptr_type,                   \
+                                      ADIO_Offset offset, ADIO_Request * request,                 \
+                                      int *error_code)                                            \
 {                                                                                                 \
-    struct whole w;                                                                               \
-    struct nonblocking *nb;                                                                       \
+    MPIR_Ext_gpudt_stage_t *stage;                                                                \
+    int failure;                                                                                  \
                                                                                                   \
-    if (!whole_make(fd, buf, count, datatype, file_ptr_type, offset, is_read_, &w)) {             \
-        ADIO_##name_(fd, buf, count, datatype, file_ptr_type, offset, request, error_code);       \
-        return;                                                                                   \
+    *request = MPI_REQUEST_NULL;                                                                  \
+    failure = MPIR_Ext_gpudt_stage_make(buf, count, datatype, MPIOI_Gpudt_representation(fd),     \
+                                        &stage);                                                  \
+    if (!is_independent(fd, is_read_)) {                                                          \
+        *error_code = pending_start(fd, is_read_, (void *) buf, count, datatype, file_ptr_type,   \
+                                    offset, stage, failure, request);                             \
+    } else if (stage) {                                                                           \
+        MPIR_Ext_gpudt_stage_free(stage);                                                         \
+        independent_##name_(fd, buf, count, datatype, file_ptr_type, offset, request,             \
+                            error_code);                                                          \
+    } else if (failure != MPI_SUCCESS) {                                                          \
+        *error_code = failure;                                                                    \
+    } else {                                                                                      \
+        ADIO_##name_##StridedColl(fd, buf, count, datatype, file_ptr_type, offset, request,       \
+                                  error_code);                                                    \
     }                                                                                             \
-    nb = ADIOI_Calloc(1, sizeof(*nb));                                                            \
-    nb->whole = w;                                                                                \
-    nb->is_read = is_read_;                                                                       \
-    nb->inner = nb->outer = MPI_REQUEST_NULL;                                                     \
-    ADIO_##name_(fd, w.mem, w.bytes.count, w.bytes.type, w.file_ptr_type, w.offset, &nb->inner,   \
-                 error_code);                                                                     \
-    request_make(nb, error_code, request);                                                        \
 }
 
-NONBLOCKING(IreadStridedColl, void, 1)
-NONBLOCKING(IwriteStridedColl, const void, 0)
+NONBLOCKING(Iread, void, 1)
+NONBLOCKING(Iwrite, const void, 0)

@@ -45,7 +45,7 @@ struct MPIR_Ext_gpudt_stage {
     MPIR_Gpudt_buffer *buffer;  /* NULL: host memory, and what follows */
     void *user;
     MPI_Aint count;
-    MPI_Datatype datatype;
+    MPI_Datatype datatype;      /* kept */
     MPI_Count size;             /* bytes of its packed data */
     bool is_external;           /* which is converted to external32 */
     int number;                 /* then bytes of each number; 0: they have several sizes */
@@ -99,6 +99,7 @@ int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype,
     (*stage)->user = (void *) buf;
     (*stage)->count = count;
     (*stage)->datatype = datatype;
+    MPIR_Ext_gpudt_type_keep(datatype);
     (*stage)->is_external = is_external;
     if (is_external)
         (*stage)->number = MPIR_Gpudt_cpu_external_number(datatype);
@@ -264,7 +265,22 @@ void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage)
         }
     }
     MPIR_Gpudt_buffer_free(stage->buffer);
+    MPIR_Ext_gpudt_type_release(stage->datatype);
     MPL_free(stage);
+}
+
+void MPIR_Ext_gpudt_type_keep(MPI_Datatype datatype)
+{
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Datatype_add_ref_if_not_builtin(datatype);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+void MPIR_Ext_gpudt_type_release(MPI_Datatype datatype)
+{
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIR_Datatype_release_if_not_builtin(datatype);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 int MPIR_Ext_gpudt_kinds_tell(MPI_Info info)
