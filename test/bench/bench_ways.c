@@ -7,9 +7,10 @@
  * (typed-contig) and the reverse (contig-typed), and both ends alike (typed-typed), from memory of
  * cuMemAlloc or, with --pool, of a pool, which other processes cannot map. To be run once with each
  * value of MPIR_CVAR_GPUDT_DIRECT, which is part of the rows: half the time of a round trip. What
- * arrives is checked once.
+ * arrives is checked once. With --box, cubes of doubles within cubes of twice the side instead of
+ * vectors; MPIR_CVAR_GPUDT_FORBID=copy2d compares kernels with the driver's 3-D copy.
  *
- *   mpiexec -n 2 bench_ways [--pool] [--most BYTES] [--milliseconds MS]
+ *   mpiexec -n 2 bench_ways [--pool] [--box] [--most BYTES] [--milliseconds MS]
  *
  * exit status: 0 good, 1 wrong data, 2 cannot run as asked */
 
@@ -31,7 +32,7 @@
         }                                                                               \
     } while (0)
 
-static int rank, is_pool;
+static int rank, is_pool, is_box;
 static long most = 64L << 20, milliseconds = 30;
 static CUdeviceptr from, to;
 static MPI_Datatype from_type, to_type;
@@ -121,30 +122,55 @@ static int case_measure(const char *name, size_t bytes, size_t span)
     return all;
 }
 
-/* The three pairs of ends of a vector of blocks. */
-static int vector_measure(const char *direct, int block, int stride, size_t bytes)
+/* The three pairs of ends of a datatype, which is freed. */
+static int ends_measure(const char *direct, const char *text, MPI_Datatype type, size_t bytes,
+                        size_t span)
 {
-    const int rows = (int) (bytes / (size_t) block), n = (int) (bytes / sizeof(double));
-    const size_t span = (size_t) rows * (size_t) stride;
     static const char *const ends[] = { "typed-contig", "contig-typed", "typed-typed" };
+    const int n = (int) (bytes / sizeof(double));
     int good = 1;
-    MPI_Datatype vector;
 
-    MPI_Type_vector(rows, block / 8, stride / 8, MPI_DOUBLE, &vector);
-    MPI_Type_commit(&vector);
+    MPI_Type_commit(&type);
     for (int i = 0; i < 3 && good; i++) {
         char name[96];
 
-        from_type = i == 1 ? MPI_DOUBLE : vector;
+        from_type = i == 1 ? MPI_DOUBLE : type;
         from_count = i == 1 ? n : 1;
-        to_type = i == 0 ? MPI_DOUBLE : vector;
+        to_type = i == 0 ? MPI_DOUBLE : type;
         to_count = i == 0 ? n : 1;
-        snprintf(name, sizeof(name), "%s:%s:%s:vector_%d_%d", ends[i], is_pool ? "pool" : "alloc",
-                 direct, block, stride);
+        snprintf(name, sizeof(name), "%s:%s:%s:%s", ends[i], is_pool ? "pool" : "alloc", direct,
+                 text);
         good = case_measure(name, bytes, span);
     }
-    MPI_Type_free(&vector);
+    MPI_Type_free(&type);
     return good;
+}
+
+static int vector_measure(const char *direct, int block, int stride, size_t bytes)
+{
+    const int rows = (int) (bytes / (size_t) block);
+    MPI_Datatype vector;
+    char text[32];
+
+    MPI_Type_vector(rows, block / 8, stride / 8, MPI_DOUBLE, &vector);
+    snprintf(text, sizeof(text), "vector_%d_%d", block, stride);
+    return ends_measure(direct, text, vector, bytes, (size_t) rows * (size_t) stride);
+}
+
+/* The largest cube of at most so many bytes. */
+static int box_measure(const char *direct, size_t most_bytes)
+{
+    static const int starts[3] = { 0, 0, 0 };
+    size_t side = 1;
+    MPI_Datatype box;
+
+    while ((side + 1) * (side + 1) * (side + 1) * sizeof(double) <= most_bytes)
+        side++;
+    const size_t bytes = side * side * side * sizeof(double);
+    const int all = 2 * (int) side, part = (int) side;
+    const int sizes[3] = { all, all, all }, subsizes[3] = { part, part, part };
+    MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &box);
+    return ends_measure(direct, "box", box, bytes, 8 * bytes);
 }
 
 int main(int argc, char **argv)
@@ -160,6 +186,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int i = 1; i < argc; i++) {
         is_pool |= strcmp(argv[i], "--pool") == 0;
+        is_box |= strcmp(argv[i], "--box") == 0;
         if (strcmp(argv[i], "--most") == 0 && i + 1 < argc)
             most = bench_number(argv[++i], 256L << 20);
         else if (strcmp(argv[i], "--milliseconds") == 0 && i + 1 < argc)
@@ -173,7 +200,9 @@ int main(int argc, char **argv)
     CU(cuCtxSetCurrent(ctx));
     if (rank == 0)
         bench_header("us_median");
-    for (int s = 0; s < (int) (sizeof(shapes) / sizeof(shapes[0])); s++) {
+    for (long bytes = 16 << 10; bytes <= most && good && is_box; bytes *= 4)
+        good = box_measure(direct ? direct : "auto", (size_t) bytes);
+    for (int s = 0; s < (int) (sizeof(shapes) / sizeof(shapes[0])) && !is_box; s++) {
         for (long bytes = 16 << 10; bytes <= most && good; bytes *= 4)
             good = vector_measure(direct ? direct : "auto", shapes[s][0], shapes[s][1],
                                   (size_t) bytes);
