@@ -43,15 +43,16 @@ static void streams_destroy(MPII_Gpudt_engine_t * engine)
     }
 }
 
-/* The priority of a stream: above the program's kernels, which may wait for a message. What is packed
- * is awaited by another process. Kernels that unpack wait for the link themselves, and would keep
- * the multiprocessors from those that pack: they come second.
+/* The priority of a stream: above the program's kernels, which may wait for a message, if these have
+ * the default one. What is packed is awaited by another process. Kernels that unpack wait for the
+ * link themselves, and would keep the multiprocessors from those that pack: they come second, where
+ * there is a priority between the greatest and the default one.
  *   least, greatest  (IN)  of the driver, where lower numbers are greater priorities */
 static int lane_priority(enum MPII_Gpudt_lane_e lane, int least, int greatest)
 {
     const bool is_second = lane == MPII_GPUDT_LANE__UNPACK || lane == MPII_GPUDT_LANE__PULL;
 
-    return MPL_MIN(greatest + is_second, least);
+    return greatest + is_second < least ? greatest + is_second : greatest;
 }
 
 /* Make what an engine has from the beginning: its sentinel and its streams. */

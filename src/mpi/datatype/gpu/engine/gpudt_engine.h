@@ -62,6 +62,7 @@ struct MPII_Gpudt_engine {
     CUstream streams[MPII_GPUDT_NLANES];
     MPL_atomic_int_t nflying[MPII_GPUDT_NLANES];        /* transfers that callers test for their
                                                          * end */
+    MPL_atomic_int_t nlong[MPII_GPUDT_NLANES];  /* the long ones of these */
     /* Numbers of the copies on each stream: given last, and known to be complete. They are only a
      * hint which copy is the next to end. */
     MPL_atomic_int_t copies_started[MPII_GPUDT_NLANES];

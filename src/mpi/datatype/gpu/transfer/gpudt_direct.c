@@ -184,7 +184,8 @@ int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engi
         *mem = MPII_Gpudt_import_open(*mapping);
         goto fn_exit;
     }
-    mpi_errno = MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered);
+    /* The program may have destroyed it since the buffer was described */
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *mem = MPII_Gpudt_import_open(*mapping);
     MPII_Gpudt_ctx_leave(engine->drv, &entered);

@@ -180,12 +180,13 @@ static int plan_copy(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_pl
         return MPII_Gpudt_copy_launch(m->engine, m->lane, (char *) rows.dst, (char *) rows.src,
                                       c->width);
     res = MPII_Gpudt_rows_copy(m->engine, m->lane, &rows);
-    *is_started = res != CUDA_ERROR_INVALID_VALUE;
+    /* A kernel can do it as well; an error that is not the copy's own shows again then */
+    *is_started = res != CUDA_ERROR_INVALID_VALUE && (res == CUDA_SUCCESS || c->planes <= 1);
     if (res == CUDA_SUCCESS)
         MPII_GPUDT_COUNT(copies, 1);
     else if (*is_started)
-        mpi_errno = MPII_Gpudt_driver_error(m->engine->drv, res, c->planes > 1 ? "cuMemcpy3DAsync" :
-                                            "cuMemcpy2DAsync", __func__, __LINE__);
+        mpi_errno = MPII_Gpudt_driver_error(m->engine->drv, res, "cuMemcpy2DAsync", __func__,
+                                            __LINE__);
     return mpi_errno;
 }
 

@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_op.h"
 #include "gpudt_batch.h"
+#include "gpudt_limits.h"
 #include "engine/gpudt_import.h"
 
 void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
@@ -52,9 +53,16 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
     if (op->is_copy)
         copy_end(op);
     if (op->is_flying)
-        MPL_atomic_fetch_sub_int(&op->engine->nflying[op->lane], 1);
+        MPII_Gpudt_op_count(op, -1);
     op->is_flying = op->is_copy = false;
     MPII_Gpudt_op_release(op);
+}
+
+void MPII_Gpudt_op_count(MPIR_Gpudt_op * op, int by)
+{
+    MPL_atomic_fetch_add_int(&op->engine->nflying[op->lane], by);
+    if (op->n >= MPII_GPUDT_BESIDE_MIN)
+        MPL_atomic_fetch_add_int(&op->engine->nlong[op->lane], by);
 }
 
 void MPII_Gpudt_op_release(MPIR_Gpudt_op * op)

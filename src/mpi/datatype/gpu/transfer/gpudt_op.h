@@ -73,7 +73,7 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_mapped *mapped;   /* of a reduction of several processes; NULL: none */
     struct MPII_Gpudt_queued queued;
     int64_t noted;              /* bytes of a copy that the lane's queue counts as in flight */
-    bool is_flying;             /* counted in nflying */
+    bool is_flying;             /* counted by MPII_Gpudt_op_count */
     bool is_copy;               /* one copy whose end an event tells */
     int copy;                   /* its number, of copies_started */
     MPL_time_t looked;          /* when its event was last looked at for that time */
@@ -106,6 +106,9 @@ void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op);
 
 /* Release the resources of an operation that has nothing in flight. */
 void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op);
+
+/* Count an operation that callers test for its end, or, with by = -1, no longer. */
+void MPII_Gpudt_op_count(MPIR_Gpudt_op * op, int by);
 
 /* Release the references to datatypes and mapped memory. */
 void MPII_Gpudt_op_release(MPIR_Gpudt_op * op);

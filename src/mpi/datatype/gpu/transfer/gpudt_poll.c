@@ -82,6 +82,17 @@ static bool flag_is_awaited(MPIR_Gpudt_op * op)
     return op->queued.mpi_errno == MPI_SUCCESS && !MPII_Gpudt_flag_is_set(flag);
 }
 
+/* Operations in flight in the two lanes of a lane's direction. */
+static int nflying_beside(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+{
+    const bool is_out = lane == MPII_GPUDT_LANE__PACK || lane == MPII_GPUDT_LANE__PUSH;
+    const MPL_atomic_int_t *n = engine->nflying;
+
+    return MPL_atomic_relaxed_load_int(&n[is_out ? MPII_GPUDT_LANE__PACK :
+                                          MPII_GPUDT_LANE__UNPACK]) +
+        MPL_atomic_relaxed_load_int(&n[is_out ? MPII_GPUDT_LANE__PUSH : MPII_GPUDT_LANE__PULL]);
+}
+
 /* Whether the event of a copy need not be looked at now, because one before it on the stream is not
  * known to be complete, or because there is other work to look after. Asking the driver takes as
  * long as the packets of several messages do. */
@@ -92,7 +103,7 @@ static bool copy_is_early(MPIR_Gpudt_op * op)
     double seconds;
     int ended;
 
-    if (!op->is_copy || MPL_atomic_relaxed_load_int(&engine->nflying[op->lane]) <= 1)
+    if (!op->is_copy || nflying_beside(engine, op->lane) <= 1)
         return false;
     ended = MPL_atomic_relaxed_load_int(&engine->copies_ended[op->lane]);
     if (MPII_Gpudt_copies_from(ended, op->copy) > 1)

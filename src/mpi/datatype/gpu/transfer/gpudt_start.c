@@ -81,7 +81,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
         work->is_flying = true;
         if (work->is_copy)
             MPL_wtime(&work->looked);
-        MPL_atomic_fetch_add_int(&work->engine->nflying[work->lane], 1);
+        MPII_Gpudt_op_count(work, 1);
         *op = work;
         work = NULL;
     }
@@ -104,6 +104,6 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine
     /* A limit of blocks is meant for all kernels at a time */
     if (n < MPII_GPUDT_BESIDE_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         return first;
-    return MPL_atomic_relaxed_load_int(&engine->nflying[second]) <
-        MPL_atomic_relaxed_load_int(&engine->nflying[first]) ? second : first;
+    return MPL_atomic_relaxed_load_int(&engine->nlong[second]) <
+        MPL_atomic_relaxed_load_int(&engine->nlong[first]) ? second : first;
 }
