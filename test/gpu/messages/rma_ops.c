@@ -5,7 +5,7 @@
 
 /* Compares fetch-and-op and get-accumulate by the origin's GPU, which maps the target's window, with
  * what the CPU computes: all operations, many datatypes, origins and results in host and GPU memory,
- * aligned as the window is or not. Two processes, each of which is the origin for the other one, or
+ * aligned as the window is or not, elements in the window that are contiguous or not. Two processes, each of which is the origin for the other one, or
  * sometimes for itself. To be run with MPIR_CVAR_GPUDT_DIRECT=always. */
 
 #include "report.h"
@@ -124,6 +124,59 @@ static void op_check(int t, MPI_Op op, int n, unsigned seed, struct mem *mem, MP
     mem_free(&to);
 }
 
+/* The same with every second element of the window, of which the others must not change. */
+static void apart_check(int t, MPI_Op op, int n, unsigned seed, struct mem *mem, MPI_Win win)
+{
+    static char window[MAX_BYTES], origin[MAX_BYTES], theirs[MAX_BYTES], result[MAX_BYTES],
+        fetched[MAX_BYTES], got[2 * MAX_BYTES], apart[2 * MAX_BYTES];
+    const MPI_Datatype type = types[t].type;
+    const int peer = seed % 5 ? other : rank;
+    struct mem from, to;
+    MPI_Datatype second;
+
+    MPI_Type_vector(n, 1, 2, type, &second);
+    MPI_Type_commit(&second);
+    values_fill(window, types[t].values, 4 * seed + rank);
+    values_fill(theirs, types[t].values, 4 * seed + 2 + peer);
+    values_fill(origin, types[t].values, 4 * seed + 2 + rank);
+    memset(result, 85, MAX_BYTES);
+    memset(apart, 17, sizeof(apart));
+    MPI_Sendrecv(window, n, type, 0, 0, apart, 1, second, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    mem_alloc(&from, seed % 3 ? kind : MEM__PAGEABLE, MAX_BYTES);
+    mem_alloc(&to, seed % 2 ? kind : MEM__PAGEABLE, MAX_BYTES);
+    mem_write(&from, 0, origin, MAX_BYTES);
+    mem_write(&to, 0, result, MAX_BYTES);
+    mem_write(mem, 0, apart, sizeof(apart));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_MPI(MPI_Get_accumulate(from.addr, n, type, to.addr, n, type, peer, 0, 1, second, op,
+                                 win));
+    CHECK_MPI(MPI_Win_flush(peer, win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    expected_get(theirs, window, n, type, op);
+    MPI_Sendrecv(window, n, type, 0, 0, apart, 1, second, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    mem_read(mem, 0, got, sizeof(got));
+    values_fill(origin, types[t].values, 4 * seed + peer);
+    MPI_Sendrecv(origin, n, type, 0, 0, result, n, type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    mem_read(&to, 0, fetched, MAX_BYTES);
+    if (!report_compare("a window", got, apart, sizeof(apart)) ||
+        !report_compare("a result", fetched, result, MAX_BYTES))
+        fprintf(stderr, "... apart, type %d, operation %x, %d elements, seed %u\n", t, op, n, seed);
+    mem_free(&from);
+    mem_free(&to);
+    MPI_Type_free(&second);
+}
+
+/* Whether a kernel can do operations on a type, also with elements apart. */
+static int is_direct(MPI_Datatype type, int is_apart)
+{
+    MPI_Aint lb, extent;
+    int sz;
+
+    MPI_Type_get_extent(type, &lb, &extent);
+    MPI_Type_size(type, &sz);
+    return type != MPI_LONG_DOUBLE && (!is_apart || sz == extent);
+}
+
 static void all_ops(void)
 {
     unsigned long long nops = 0;
@@ -131,8 +184,8 @@ static void all_ops(void)
     struct mem mem;
     MPI_Win win;
 
-    mem_alloc(&mem, kind, MAX_BYTES);
-    CHECK_MPI(MPI_Win_create(mem.addr, MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    mem_alloc(&mem, kind, 2 * MAX_BYTES);
+    CHECK_MPI(MPI_Win_create(mem.addr, 2 * MAX_BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     CHECK_MPI(MPI_Win_lock_all(0, win));
     /* until all locks are granted */
     MPI_Barrier(MPI_COMM_WORLD);
@@ -143,7 +196,8 @@ static void all_ops(void)
                 continue;
             for (int n = 1; n <= MAX_N; n += 23, seed++) {
                 op_check(t, ops[i].op, n, seed, &mem, win);
-                nops += types[t].type != MPI_LONG_DOUBLE;
+                apart_check(t, ops[i].op, n, seed, &mem, win);
+                nops += is_direct(types[t].type, 0) + is_direct(types[t].type, 1);
             }
         }
     }

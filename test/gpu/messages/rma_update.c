@@ -65,9 +65,10 @@ static void locks_wait(void)
 
 /* ---- atomic ---- */
 
-/* A window: a counter for fetch-and-op, one for compare-and-swap, and elements that are summed. */
-enum { FETCHED, SWAPPED, SUMMED, NSUMMED = 64, NWINDOW = SUMMED + NSUMMED };
 enum { MAX_RANKS = 4, MAX_THREADS = 3, ROUNDS = 30 };
+/* A window: a counter for fetch-and-op, one for compare-and-swap, elements that are summed, and one for
+ * puts of each process. */
+enum { FETCHED, SWAPPED, SUMMED, NSUMMED = 64, PUT = SUMMED + NSUMMED, NWINDOW = PUT + MAX_RANKS };
 
 static MPI_Win shared_win;
 static MPI_Datatype every_second;       /* of the summed elements */
@@ -114,7 +115,10 @@ static void one_round(int target, int turn)
                 CHECK_MPI(MPI_Accumulate(ones.addr, NSUMMED, MPI_INT64_T, target, SUMMED, NSUMMED,
                                          MPI_INT64_T, MPI_SUM, shared_win));
                 break;
-            case 3:            /* by messages */
+            case 3:            /* by messages, after one from host memory, or not contiguous */
+                if (turn % 2)
+                    CHECK_MPI(MPI_Put(&one, 1, MPI_INT64_T, target, PUT + rank, 1, MPI_INT64_T,
+                                      shared_win));
                 for (int i = 0; i < 2; i++)
                     CHECK_MPI(MPI_Accumulate(host_ones, NSUMMED / 2, MPI_INT64_T, target,
                                              SUMMED + i, 1, every_second, MPI_SUM, shared_win));
@@ -217,7 +221,8 @@ static void ordered(void)
     locks_wait();
     for (int i = 0; i < 400 && rank == 0; i++) {
         added[0] = added[1] = (uint64_t) (i + 1);
-        if (i % 7 == 3) {       /* by messages */
+        if (i % 7 == 3) {       /* by messages, as long as the put may be incomplete */
+            CHECK_MPI(MPI_Put(&three, 1, MPI_UINT64_T, 1, 1, 1, MPI_UINT64_T, win));
             CHECK_MPI(MPI_Accumulate(added, 2, MPI_UINT64_T, 1, 0, 1, apart, MPI_SUM, win));
             CHECK_MPI(MPI_Win_flush_local(1, win));
             expected += added[0];

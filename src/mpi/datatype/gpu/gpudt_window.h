@@ -61,7 +61,8 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
 
 /* What all who update a window hold while they do so. An update enters it for each kernel, which is
  * short. It waits for the kernel after the call of pause, which lets other threads call MPI; they
- * may wait for the guard themselves, so it is left before the call of resume. */
+ * may wait for the guard themselves, so it is left before the call of resume. Where work follows
+ * the kernel, the other threads wait. */
 struct MPIR_Gpudt_guard {
     int (*enter) (void *state);
     void (*leave) (void *state);
@@ -88,8 +89,8 @@ struct MPIR_Gpudt_update {
 /* Update a window of another process, by a GPU of this one, or of its own. Complete when the call
  * returns. Origin, result and what is compared may be GPU memory or not.
  *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be
- *                    mapped, what is there is not contiguous, no kernel does the operation, this
- *                    process has no GPU in use, or the arguments do not fit */
+ *                    mapped, no kernel does the operation, this process has no GPU in use, or the
+ *                    arguments do not fit */
 int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,
                              const struct MPIR_Gpudt_guard *guard, bool * is_taken);
 

@@ -132,15 +132,7 @@ const void *MPIR_Gpudt_buffer_addr(const MPIR_Gpudt_buffer * buffer)
 void MPII_Gpudt_buffer_part(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
                             struct MPII_Gpudt_side *side)
 {
-    *side = buffer->side;
-    if (side->type) {
-        MPII_Gpudt_type_add_ref(side->type);
-        side->first = first;
-    } else {
-        side->addr += first;
-        side->low = side->addr;
-        side->high = side->low + n;
-    }
+    MPII_Gpudt_side_part(&buffer->side, first, n, side);
 }
 
 /* Whether a contiguous side is in memory that the library registered with an engine. If so, fill in

@@ -222,3 +222,17 @@ void MPII_Gpudt_side_own(MPII_Gpudt_engine_t * engine, char *low, char *high,
     side->reached_by = engine;
     side->place = MPII_GPUDT_PLACE__DEVICE;
 }
+
+void MPII_Gpudt_side_part(const struct MPII_Gpudt_side *whole, int64_t first, int64_t n,
+                          struct MPII_Gpudt_side *part)
+{
+    *part = *whole;
+    if (part->type) {
+        MPII_Gpudt_type_add_ref(part->type);
+        part->first = first;
+    } else {
+        part->addr += first;
+        part->low = part->addr;
+        part->high = part->low + n;
+    }
+}

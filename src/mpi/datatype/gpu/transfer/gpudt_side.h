@@ -43,6 +43,10 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block);
 void MPII_Gpudt_side_own(MPII_Gpudt_engine_t * engine, char *low, char *high,
                          struct MPII_Gpudt_side *side);
 
+/* The side of bytes [first, first + n) of one from position 0, with a reference to the type. */
+void MPII_Gpudt_side_part(const struct MPII_Gpudt_side *whole, int64_t first, int64_t n,
+                          struct MPII_Gpudt_side *part);
+
 /* Whether kernels of an engine may access a side, and how: fills in shift and place. The engine's
  * context is current.
  *   other  (IN)  the engine of the side's own memory, if it is another one; else NULL */

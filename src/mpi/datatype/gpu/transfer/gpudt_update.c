@@ -117,7 +117,7 @@ static int operands_find(struct MPII_Gpudt_update *up, const MPIR_Gpudt_target_t
 }
 
 /* Find the kernel and the elements in the window. Returns false if there is none, or they do not
- * lie as in an array. */
+ * lie as in an array and cannot be gathered. */
 static bool kernel_find(struct MPII_Gpudt_update *up)
 {
     const struct MPIR_Gpudt_update *u = up->u;
@@ -131,7 +131,8 @@ static bool kernel_find(struct MPII_Gpudt_update *up)
     up->size = size;
     up->extent = (int64_t) up->r.size * up->r.parts;
     MPII_Gpudt_data_measure(&data);
-    return is_flat(up, &data);
+    up->is_apart = !is_flat(up, &data);
+    return !up->is_apart || up->r.is_dense;
 }
 
 /* Map the window, or see that it still exists.
@@ -156,6 +157,12 @@ static int window_map(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target
     }
     if (mem == 0 || (uint64_t) up->n > target->export.sz / (uint64_t) up->size)
         goto fn_exit;
+    if (up->is_apart) {
+        mpi_errno = MPII_Gpudt_target_side(target, mem, u->disp, u->count, u->datatype, up->engine,
+                                           up->n * up->size, &up->window, is_good);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
     data.addr = (char *) (uintptr_t) (mem + target->offset) + u->disp;
     MPII_Gpudt_data_measure(&data);
     up->at = (uint64_t) (uintptr_t) (MPIR_DATATYPE_IS_PREDEFINED(u->datatype) ? data.addr :
@@ -211,6 +218,8 @@ int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpu
     mpi_errno = update_do(&up, target, is_taken);
     if (up.mapping)
         MPII_Gpudt_import_release(up.mapping);
+    if (up.window.type)
+        MPII_Gpudt_type_release(up.window.type);
     MPIR_Gpudt_buffer_free(up.origin.buffer);
     MPIR_Gpudt_buffer_free(up.result.buffer);
     if (*is_taken)

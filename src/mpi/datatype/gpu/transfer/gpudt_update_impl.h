@@ -36,7 +36,10 @@ struct MPII_Gpudt_update {
     struct MPII_Gpudt_operand origin, result;
     MPII_Gpudt_engine_t *engine;
     struct MPII_Gpudt_mapping *mapping;
-    uint64_t at;                /* address of the first element in the window */
+    bool is_apart;              /* the elements in the window do not lie as in an array */
+    uint64_t at;                /* if they do, the address of the first one */
+    struct MPII_Gpudt_side window;      /* if not, where they are, with a reference to the type */
+    struct MPII_Gpudt_area *gathered;   /* and GPU memory where they do */
     uint64_t compare;
     uint64_t value[MPII_GPUDT_UPDATE_VALUE / sizeof(uint64_t)];
 };

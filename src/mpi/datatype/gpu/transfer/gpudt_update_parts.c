@@ -5,12 +5,15 @@
 
 /* Does an update of a window part by part: a kernel combines the origin's elements with those of
  * the window, and stores what these were before. An origin or result that the kernel cannot access
- * goes through pinned memory, or through the kernel's parameters if it is small. */
+ * goes through pinned memory, or through the kernel's parameters if it is small. Elements of the
+ * window that do not lie as in an array are gathered before the kernel and put back after it, by
+ * transfers of the same GPU; all who update the window are kept off meanwhile. */
 
 #include "mpiimpl.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
 #include "gpudt_run.h"
+#include "gpudt_start.h"
 #include "gpudt_update_impl.h"
 #include "driver/gpudt_range.h"
 #include "engine/gpudt_module.h"
@@ -79,17 +82,29 @@ static enum MPII_Gpudt_lane_e lane_find(const MPII_Gpudt_engine_t * engine)
     return MPII_GPUDT_LANE__PACK;
 }
 
-/* Update elements [first, first + n), with the origin's in place. */
-static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n)
+/* Gather elements of the window, or put them back. */
+static int part_move(const struct MPII_Gpudt_update *up, int64_t first, int64_t n, bool is_back)
+{
+    char *mem = up->gathered->mem;
+    MPIR_Gpudt_op local = {.n = n * up->size,.lane = lane_find(up->engine) };
+
+    MPII_Gpudt_side_part(&up->window, first * up->size, local.n, is_back ? &local.dst : &local.src);
+    MPII_Gpudt_side_own(up->engine, mem, mem + local.n, is_back ? &local.src : &local.dst);
+    return MPII_Gpudt_op_start(&local, NULL);
+}
+
+/* Start the kernel for elements [first, first + n), with the origin's in place. */
+static int part_start(const struct MPII_Gpudt_update *up, int64_t first, int64_t n,
+                      enum MPII_Gpudt_lane_e lane, struct MPII_Gpudt_flag *flag)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = up->engine;
     struct MPII_Gpudt_plan_update plan;
-    struct MPII_Gpudt_flag flag = {.word = NULL };
-    bool is_started = false, is_entered = false;
+    bool is_started = false;
     struct MPII_Gpudt_plan_update_in in = {
         .kernel = up->r.kernel,.op = up->r.op,.size = up->r.size,.is_dense = up->r.is_dense,
-        .target = up->at + (uint64_t) (first * up->extent),
+        .target = up->is_apart ? (uint64_t) (uintptr_t) up->gathered->mem :
+            up->at + (uint64_t) (first * up->extent),
         .in = part_addr(up, &up->origin, first),.old = part_addr(up, &up->result, first),
         .n = n * up->r.parts,.nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
     };
@@ -98,26 +113,49 @@ static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n
     plan.args.compare = up->compare;
     memcpy(plan.args.value, up->value, sizeof(up->value));
     struct MPII_Gpudt_launch launch = {
-        .engine = engine,.lane = lane_find(engine),
+        .engine = engine,.lane = lane,
         .kernel = plan.kernel,.grid = plan.grid,.args = &plan.args,.end = &plan.args.end,
-        .flag = &flag,.is_waited_for = true
+        .flag = flag,.is_waited_for = true
     };
-    mpi_errno = up->guard->enter(up->guard->state);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    is_entered = true;
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
-    up->guard->pause();
-    mpi_errno = MPII_Gpudt_launch_wait(engine, launch.lane, &flag, NULL);
-    up->guard->leave(up->guard->state);
-    is_entered = false;
-    up->guard->resume();
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Update elements [first, first + n). Other threads can call MPI while the kernel works, except where
+ * elements are put back after that: then the guard must be held, which the threads might wait for. */
+static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const enum MPII_Gpudt_lane_e lane = lane_find(up->engine);
+    struct MPII_Gpudt_flag flag = {.word = NULL };
+    bool is_entered = false, is_paused = false;
+
+    mpi_errno = up->guard->enter(up->guard->state);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    is_entered = true;
+    if (up->is_apart)
+        mpi_errno = part_move(up, first, n, false);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    mpi_errno = part_start(up, first, n, lane, &flag);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    is_paused = !up->is_apart;
+    if (is_paused)
+        up->guard->pause();
+    mpi_errno = MPII_Gpudt_launch_wait(up->engine, lane, &flag, NULL);
+    if (mpi_errno == MPI_SUCCESS && up->is_apart && up->u->op != MPI_NO_OP)
+        mpi_errno = part_move(up, first, n, true);
 
   fn_exit:
     if (is_entered)
         up->guard->leave(up->guard->state);
+    if (is_paused)
+        up->guard->resume();
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -132,6 +170,8 @@ static int parts_run(const struct MPII_Gpudt_update *up)
 
     if (o->area || res->area)
         most = MPL_MIN(most, (int64_t) (o->area ? o->area : res->area)->sz / up->extent);
+    if (up->is_apart)
+        most = MPL_MIN(most, (int64_t) up->gathered->sz / up->size);
     for (int64_t first = 0; first < up->n; first += n) {
         n = MPL_MIN(most, up->n - first);
         if (o->area) {
@@ -152,11 +192,24 @@ static int parts_run(const struct MPII_Gpudt_update *up)
     goto fn_exit;
 }
 
-/* Get pinned memory for an operand. Returns false if there is none. */
-static bool area_get(const struct MPII_Gpudt_update *up, struct MPII_Gpudt_operand *o)
+/* Get memory that elements go through. Returns false if there is none of that kind. */
+static bool area_get(const struct MPII_Gpudt_update *up, enum MPII_Gpudt_area_e kind,
+                     struct MPII_Gpudt_area **area)
 {
-    MPII_Gpudt_area_get(up->engine, MPII_GPUDT_AREA__PINNED, &o->area);
-    return o->area && o->area->kind == MPII_GPUDT_AREA__PINNED;
+    MPII_Gpudt_area_get(up->engine, kind, area);
+    return *area && (*area)->kind == kind;
+}
+
+/* The same for all that the kernel cannot access, or that does not lie as in an array. */
+static bool areas_get(struct MPII_Gpudt_update *up)
+{
+    struct MPII_Gpudt_operand *o = &up->origin, *res = &up->result;
+    const bool is_passed = up->has_origin && !o->is_direct && !up->has_value;
+
+    return (!is_passed || area_get(up, MPII_GPUDT_AREA__PINNED, &o->area)) &&
+        (!up->u->has_result || res->is_direct ||
+         area_get(up, MPII_GPUDT_AREA__PINNED, &res->area)) &&
+        (!up->is_apart || area_get(up, MPII_GPUDT_AREA__DEVICE, &up->gathered));
 }
 
 int MPII_Gpudt_update_run(struct MPII_Gpudt_update *up, bool * is_taken)
@@ -169,9 +222,7 @@ int MPII_Gpudt_update_run(struct MPII_Gpudt_update *up, bool * is_taken)
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = values_get(up);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (function == NULL ||
-        (up->has_origin && !up->origin.is_direct && !up->has_value && !area_get(up, &up->origin)) ||
-        (up->u->has_result && !up->result.is_direct && !area_get(up, &up->result)))
+    if (function == NULL || !areas_get(up))
         goto fn_exit;
     *is_taken = true;
     MPII_GPUDT_RANGE_PUSH("MPI update of a window");
@@ -184,6 +235,8 @@ int MPII_Gpudt_update_run(struct MPII_Gpudt_update *up, bool * is_taken)
         MPII_Gpudt_area_put(up->engine, up->origin.area);
     if (up->result.area)
         MPII_Gpudt_area_put(up->engine, up->result.area);
+    if (up->gathered)
+        MPII_Gpudt_area_put(up->engine, up->gathered);
     return mpi_errno;
   fn_fail:
     goto fn_exit;

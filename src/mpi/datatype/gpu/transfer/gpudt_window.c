@@ -166,13 +166,9 @@ int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
     goto fn_exit;
 }
 
-/* Describe data in a window as memory of an engine.
- *   mem      (IN)   where its allocation is mapped
- *   is_good  (OUT)  false: it is not within the allocation, or there is no memory for its type,
- *                   which a message does without */
-static int side_make(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint disp, MPI_Aint count,
-                     MPI_Datatype datatype, MPII_Gpudt_engine_t * engine, int64_t n,
-                     struct MPII_Gpudt_side *side, bool * is_good)
+int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint disp,
+                           MPI_Aint count, MPI_Datatype datatype, MPII_Gpudt_engine_t * engine,
+                           int64_t n, struct MPII_Gpudt_side *side, bool * is_good)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_data data = {
@@ -193,7 +189,7 @@ static int side_make(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint di
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     side->engine = engine;
     side->reached_by = engine;
-    side->place = MPII_GPUDT_PLACE__PEER;
+    side->place = t->own ? MPII_GPUDT_PLACE__DEVICE : MPII_GPUDT_PLACE__PEER;
     *is_good = (uintptr_t) side->low >= mem && side->low <= side->high &&
         (uintptr_t) side->high <= mem + t->export.sz;
 
@@ -243,8 +239,8 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (local.mapping == NULL)
         goto fn_exit;
-    mpi_errno = side_make(target, mem, disp, count, datatype, buffer->side.engine, local.n,
-                          is_get ? &local.src : &local.dst, is_taken);
+    mpi_errno = MPII_Gpudt_target_side(target, mem, disp, count, datatype, buffer->side.engine,
+                                       local.n, is_get ? &local.src : &local.dst, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!*is_taken)
         goto fn_exit;

@@ -8,6 +8,7 @@
 #ifndef GPUDT_WINDOW_IMPL_H_INCLUDED
 #define GPUDT_WINDOW_IMPL_H_INCLUDED
 
+#include "gpudt_side.h"
 #include "gpudt_window.h"
 #include "engine/gpudt_import.h"
 
@@ -25,6 +26,16 @@ struct MPIR_Gpudt_target {
  *   mem      (OUT)  its address */
 int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
                           struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
+
+/* Describe data in a window as memory of an engine.
+ *   mem      (IN)   where its allocation is mapped, or the own window
+ *   n        (IN)   bytes that the data must have
+ *   side     (OUT)  with a reference to the datatype, also on failure
+ *   is_good  (OUT)  false: it is not within the allocation, or there is no memory for its type,
+ *                   which a message does without */
+int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint disp,
+                           MPI_Aint count, MPI_Datatype datatype, MPII_Gpudt_engine_t * engine,
+                           int64_t n, struct MPII_Gpudt_side *side, bool * is_good);
 
 /* Print how an operation on a target goes. */
 void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const char *what,
