@@ -20,9 +20,11 @@
 #define MOST (BYTES / 4)        /* of an allocation */
 #define BLOCK (16 << 10)        /* of the file */
 
-extern void *__libc_malloc(size_t sz);
-
 static volatile size_t largest;
+
+#ifndef __SANITIZE_ADDRESS__     /* which replaces malloc, too; then there is nothing to see */
+
+extern void *__libc_malloc(size_t sz);
 
 void *malloc(size_t sz)
 {
@@ -34,6 +36,8 @@ void *malloc(size_t sz)
         largest = sz;
     return __libc_malloc(sz);
 }
+
+#endif
 
 /* The view of a process, with blocks of all processes in turn, or with a part of the file for each. */
 static void view_make(struct view *v, bool is_strided)
