@@ -70,6 +70,11 @@ void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage);
 void MPIR_Ext_gpudt_type_keep(MPI_Datatype datatype);
 void MPIR_Ext_gpudt_type_release(MPI_Datatype datatype);
 
+/* Poll a generalized request once, without the progress of all others that MPI_Test makes before; any
+ * other request is left as it is.
+ *   flag  (OUT)  1 if MPI_Test is to be called: it may be complete, or has no function to poll it */
+int MPIR_Ext_gpudt_request_poll(MPI_Request request, int *flag);
+
 /* Put the kinds of memory that MPI supports into an info object, as MPIR_Gpudt_kinds_tell. */
 int MPIR_Ext_gpudt_kinds_tell(MPI_Info info);
 

@@ -148,9 +148,11 @@ static void pending_complete(pending_t * p)
 static enum step pending_advance(pending_t * p)
 {
     MPI_Status status;
-    int error_code, flag = 0;
+    int error_code, flag;
 
-    error_code = MPI_Test(&p->inner, &flag, &status);
+    error_code = MPIR_Ext_gpudt_request_poll(p->inner, &flag);
+    if (error_code == MPI_SUCCESS && flag)
+        error_code = MPI_Test(&p->inner, &flag, &status);
     if (error_code == MPI_SUCCESS && !flag)
         return WAITS;
     if (p->is_last)

@@ -283,6 +283,26 @@ void MPIR_Ext_gpudt_type_release(MPI_Datatype datatype)
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+int MPIR_Ext_gpudt_request_poll(MPI_Request request, int *flag)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *req;
+    MPI_Status status;
+
+    *flag = 1;
+    if (request == MPI_REQUEST_NULL)
+        goto fn_exit;
+    MPIR_Request_get_ptr(request, req);
+    if (!MPIR_Request_is_complete(req) && MPIR_Request_has_poll_fn(req)) {
+        mpi_errno = req->u.ureq.greq_fns->poll_fn(req->u.ureq.greq_fns->grequest_extra_state,
+                                                  &status);
+        *flag = MPIR_Request_is_complete(req);
+    }
+
+  fn_exit:
+    return mpi_errno;
+}
+
 int MPIR_Ext_gpudt_kinds_tell(MPI_Info info)
 {
     int mpi_errno = MPI_SUCCESS;
