@@ -178,8 +178,9 @@ void direct_moves_run(enum mem_kind kind, enum mode mode, unsigned long seed);
 void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 /* Nonblocking ones, many in flight. */
 void pending_run(unsigned long seed);
-/* A process dies while one is in flight. Ends the program. */
+/* A process dies while one is in flight, or before or in a blocking one. End the program. */
 void dies_run(void);
+void dies_blocking_run(int is_before);
 /* Reductions and broadcasts on several nodes. */
 void nodes_run(unsigned long seed);
 

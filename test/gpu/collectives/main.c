@@ -12,10 +12,12 @@
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
  *     collectives faults                           the same with failures; emulated driver only
- *     collectives pending [SEED]                   many nonblocking ones in flight
- *     collectives dies                             the last process dies; with MPIR_CVAR_ENABLE_FT=1
- *     collectives threads                          other threads call MPI meanwhile; emulated driver only
  *     collectives ifaults                          the same, nonblocking
+ *     collectives pending [SEED]                   many nonblocking ones in flight
+ *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
+ *     collectives dies_before                      before blocking ones
+ *     collectives dies_amid                        in a blocking one
+ *     collectives threads                          other threads call MPI meanwhile; emulated driver only
  *     collectives local [SEED]                     MPI_Reduce_local of every operation and datatype
  *     collectives reducing [SEED [CALLS [KIND]]]   random reductions
  *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
@@ -73,6 +75,8 @@ int main(int argc, char **argv)
         pending_run(seed);
     else if (strcmp(what, "dies") == 0)
         dies_run();
+    else if (strncmp(what, "dies_", 5) == 0)
+        dies_blocking_run(strcmp(what, "dies_before") == 0);
     else if (strcmp(what, "threads") == 0)
         threads_run();
     else if (strcmp(what, "local") == 0)

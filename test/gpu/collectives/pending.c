@@ -307,30 +307,6 @@ static void begin(void)
         kind = MEM__OTHER_DEVICE;
 }
 
-void dies_run(void)
-{
-    struct pending p;
-    int err;
-
-    begin();
-    /* The second time the last process dies, having told the others of its buffers, or not */
-    for (int i = 0; i < 2; i++) {
-        pending_make(&p, CALL__allreduce, i, 0, MPI_COMM_WORLD);
-        if (i == 1 && rank == nprocs - 1) {
-            if (nprocs % 2)
-                CHECK_MPI(pending_start(&p, MPI_COMM_WORLD));
-            _exit(report_failures > 0);
-        }
-        err = pending_start(&p, MPI_COMM_WORLD);
-        if (err == MPI_SUCCESS)
-            err = MPI_Wait(&p.request, MPI_STATUS_IGNORE);
-        if (i == 0)
-            pending_end(&p);
-        CHECK((err != MPI_SUCCESS) == (i == 1));
-    }
-    _exit(report_done());
-}
-
 void pending_run(unsigned long seed)
 {
     MPI_Comm comms[4];

@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Collectives between GPUs of a node: what their files share. ch3u_gpudt_coll.c is about whether the
- * processes do a reduction this way, ch3u_gpudt_coll_part.c about what each of them does, and
- * ch3u_gpudt_agree.c about how they tell each other. */
+/* Collectives between GPUs of a node: what their files share. ch3u_gpudt_coll.c is about whether
+ * the processes do a reduction this way, ch3u_gpudt_coll_part.c about what each of them does,
+ * and ch3u_gpudt_agree.c about how they tell each other. */
 
 #ifndef MPIDI_GPUDT_COLL_IMPL_H_INCLUDED
 #define MPIDI_GPUDT_COLL_IMPL_H_INCLUDED
@@ -71,8 +71,8 @@ struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpud
 /* Whether a call of that kind and size asks. To be called once for each, in their order. */
 bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace);
 
-/* Whether a blocking call asks the other processes of its node: how often that is done depends on what they were
- * told before by calls of that kind and size, which is the same in all of them.
+/* Whether a blocking call asks the other processes of its node: how often that is done depends on
+ * what they were told before by calls of that kind and size, which is the same in all of them.
  *   bytes  (IN)  the same in all processes
  * Returns the pace, to be set afterwards; NULL: the call does not ask. */
 struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
@@ -116,17 +116,18 @@ void MPIDI_Gpudt_coll_export(const struct MPIDI_Gpudt_coll_call *c,
 void MPIDI_Gpudt_coll_exported(const struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,
                                const struct MPIDI_Gpudt_coll_exports *all);
 
-/* Wait until the nonblocking calls of a communicator no longer depend on a pace, or until all of them
- * have ended, or left this way (ch3u_gpudt_icoll.c). */
+/* Wait until the nonblocking calls of a communicator no longer depend on a pace, or until all of
+ * them have ended, or left this way (ch3u_gpudt_icoll.c). */
 void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace);
 void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm);
 
-/* Exchanges of what the processes tell each other (ch3u_gpudt_agree.c): the collectives of these names
- * on sz bytes from and to each process, in memory of which no driver is asked, such as the stack. A
- * process may call these only if all do, in the same order. */
+/* Exchanges of what the processes tell each other (ch3u_gpudt_agree.c): the collectives of these
+ * names on sz bytes from and to each process, in memory of which no driver is asked, such as the
+ * stack. A process may call these only if all do, in the same order. */
 int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own, int sz,
                                 void *all);
-int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, void *mem, int sz);
+int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, void *mem,
+                            int sz);
 int MPIDI_Gpudt_agree_gather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *own,
                              int sz, void *all);
 int MPIDI_Gpudt_agree_scatter(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *all,
@@ -135,10 +136,13 @@ int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const
                                void *to);
 
 /* Let the processes of a communicator agree; any number of them, and any memory.
- *   is_agreed  (IN/OUT)  whether this process, then whether all do */
+ *   is_agreed  (IN/OUT)  whether this process, then whether all do
+ * Returns an error if there was one here, or in another process as far as this one was told. A
+ * process that had died before is known to all afterwards. */
 int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_agreed);
 
-/* To be called again and again while the GPU works: messages go on, and other threads can call MPI. */
+/* To be called again and again while the GPU works: messages go on, and other threads can call
+ * MPI. */
 void MPIDI_Gpudt_coll_yield(void);
 
 /* Exchange how a call ended. Nothing of it is in flight in any process afterwards, unless a process
@@ -162,8 +166,10 @@ bool MPIDI_Gpudt_coll_ends_are_done(const MPIR_Comm * comm, const int32_t * ends
 bool MPIDI_Gpudt_coll_is_worker(const struct MPIDI_Gpudt_coll_call *c, int from, int rank);
 
 /* Do a call of which all buffers can be mapped, as far as is known. Parts that their processes
- * could not start are done by messages, and the buffers are then refused. */
-int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k);
+ * could not start are done by messages, and the buffers are then refused.
+ *   own_errno  (IN)  why this process cannot do its part, or MPI_SUCCESS */
+int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,
+                           int own_errno);
 
 /* Start the part of this process in such a call. Returns how that ended.
  *   op             (OUT)  NULL: nothing is in flight
@@ -176,13 +182,18 @@ enum MPIDI_Gpudt_end_e MPIDI_Gpudt_coll_part_start(const struct MPIDI_Gpudt_coll
 int MPIDI_Gpudt_coll_parts_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t * ends,
                                        int tag, MPIR_Request ** request);
 
+/* Let the other processes get an error from this one wherever they may wait for it in a call
+ * that it returns an error of: if a process has died, which they may not know
+ * (ch3u_gpudt_refuse.c). */
+void MPIDI_Gpudt_coll_refuse(const struct MPIDI_Gpudt_coll_call *c, int mpi_errno);
+
 /* As MPIDI_Gpudt_allgather, with any datatypes (ch3u_gpudt_move.c). */
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                  MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 
-/* The collectives of these names among processes on several nodes, each node's part by a collective of
- * its own (ch3u_gpudt_nodes.c). Return as the functions in mpidi_gpudt_coll.h.
+/* The collectives of these names among processes on several nodes, each node's part by a collective
+ * of its own (ch3u_gpudt_nodes.c). Return as the functions in mpidi_gpudt_coll.h.
  *   bytes  (IN)  by which calls are classed, the same in all processes */
 bool MPIDI_Gpudt_nodes_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                  MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,

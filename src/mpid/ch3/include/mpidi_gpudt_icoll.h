@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Nonblocking collectives between GPUs of a node: what their files share. ch3u_gpudt_icall.c is about
- * their arguments, ch3u_gpudt_icoll.c about their progress, ch3u_gpudt_iform.c about how reductions and
- * moves of data differ, and ch3u_gpudt_exchange.c about how the processes tell each other. */
+/* Nonblocking collectives between GPUs of a node: what their files share. ch3u_gpudt_icall.c is
+ * about their arguments, ch3u_gpudt_icoll.c about their progress, ch3u_gpudt_iline.c about their
+ * order, ch3u_gpudt_iform.c about how reductions and moves of data differ, and
+ * ch3u_gpudt_exchange.c about how the processes tell each other. */
 
 #ifndef MPIDI_GPUDT_ICOLL_H_INCLUDED
 #define MPIDI_GPUDT_ICOLL_H_INCLUDED
@@ -23,8 +24,8 @@ struct MPIDI_Gpudt_exchange {
 /* Begin an exchange: nothing is in flight yet. */
 void MPIDI_Gpudt_exchange_begin(struct MPIDI_Gpudt_exchange *x);
 
-/* Add a message from or to a process, of sz bytes in memory that MPIR_Gpudt_is_near is true of. Errors
- * are kept for the end. */
+/* Add a message from or to a process, of sz bytes in memory that MPIR_Gpudt_is_near is true of.
+ * Errors are kept for the end. */
 void MPIDI_Gpudt_exchange_recv(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm, int tag, int rank,
                                void *mem, int sz);
 void MPIDI_Gpudt_exchange_send(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm, int tag, int rank,
@@ -37,10 +38,6 @@ void MPIDI_Gpudt_exchange_all(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm, 
 
 /* Whether an exchange has ended. Never waits. */
 bool MPIDI_Gpudt_exchange_test(struct MPIDI_Gpudt_exchange *x);
-
-/* Let an exchange fail that the other processes begin next, or their first message of MPICH's algorithm:
- * this one takes no part. */
-void MPIDI_Gpudt_exchange_refuse(MPIR_Comm * comm, int tag, int mpi_errno);
 
 /* ---- calls ---- */
 
@@ -80,6 +77,11 @@ bool MPIDI_Gpudt_icall_start(const struct MPIDI_Gpudt_icall *call, MPIR_Request 
  *   tag      (IN)   reserved for it
  *   request  (OUT)  NULL: complete */
 int MPIDI_Gpudt_icall_plain(const struct MPIDI_Gpudt_icall *call, int tag, MPIR_Request ** request);
+
+/* Let the other processes get an error from this one wherever they may wait for it in a call, as it
+ * takes no part any more (ch3u_gpudt_refuse.c).
+ *   tag  (IN)  reserved for the call */
+void MPIDI_Gpudt_icall_refuse(const struct MPIDI_Gpudt_icall *call, int tag, int mpi_errno);
 
 /* ---- operations ---- */
 
@@ -151,6 +153,20 @@ extern const struct MPIDI_Gpudt_iform MPIDI_Gpudt_iforms[MPIDI_GPUDT_NIFORMS];
  * (ch3u_gpudt_icoll_mem.c). NULL: out of memory. */
 struct MPIDI_Gpudt_icoll *MPIDI_Gpudt_icoll_mem_get(void);
 void MPIDI_Gpudt_icoll_mem_put(struct MPIDI_Gpudt_icoll *o);
+
+/* The line of a communicator (ch3u_gpudt_iline.c): let an operation be the last one in it, leave
+ * it, and whether an operation is the first one. One that has left depends on no pace any more. */
+void MPIDI_Gpudt_iline_append(struct MPIDI_Gpudt_icoll *o);
+void MPIDI_Gpudt_iline_leave(struct MPIDI_Gpudt_icoll *o);
+bool MPIDI_Gpudt_iline_is_first(const struct MPIDI_Gpudt_icoll *o);
+
+/* Whether an operation can ask now: those before it have, and cannot change the pace. */
+bool MPIDI_Gpudt_iline_can_ask(const struct MPIDI_Gpudt_icoll *o);
+
+/* Whether a new call has to wait in the line before it can ask.
+ *   pace  (IN)  of each form; NULL: it is not possible */
+bool MPIDI_Gpudt_iline_has_to(MPIR_Comm * comm,
+                              struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS]);
 
 /* Start a call.
  *   pace           (IN)   of each form; NULL: it is not possible

@@ -37,6 +37,14 @@ struct MPIDI_Gpudt_block {
 };
 #define MPIDI_GPUDT_NO_BLOCK ((struct MPIDI_Gpudt_block) {.datatype = MPI_BYTE })
 
+static inline MPI_Aint MPIDI_Gpudt_bytes_of(MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint size;
+
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return count * size;
+}
+
 /* Who sends to whom. Forms that send the same to all use the first block only. */
 enum MPIDI_Gpudt_move_form_e {
     MPIDI_GPUDT_MOVE__BCAST,
@@ -94,7 +102,8 @@ bool MPIDI_Gpudt_move_is_from(const struct MPIDI_Gpudt_move *m, int i);
 /* Write the offers of this process into the first local_size slots. */
 void MPIDI_Gpudt_move_offer(const struct MPIDI_Gpudt_move *m);
 
-/* Start to copy what this process receives, by the offers in the other slots. Returns how that ended.
+/* Start to copy what this process receives, by the offers in the other slots. Returns how that
+ * ended.
  *   op             (OUT)  operations in flight, however that ended; NULL: none
  *   mpi_errno_ptr  (OUT)  the error, if it FAILED */
 enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, MPIR_Gpudt_op ** op,
@@ -103,5 +112,9 @@ enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, 
 /* Do a call that all processes are able to do, as far as is known.
  *   is_done  (OUT)  false in all processes: one could not start its copies */
 int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done);
+
+/* As MPIDI_Gpudt_coll_refuse. */
+void MPIDI_Gpudt_move_refuse(const struct MPIDI_Gpudt_move *m, enum MPIDI_Gpudt_coll_e kind,
+                             int mpi_errno);
 
 #endif /* MPIDI_GPUDT_MOVE_IMPL_H_INCLUDED */

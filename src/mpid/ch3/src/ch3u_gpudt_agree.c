@@ -3,10 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the processes of a collective between GPUs of a node tell each other, in host memory. One that
- * fails here alone would leave the others waiting. These are therefore algorithms of MPICH's that
- * send from and receive into the memory of the caller, as contiguous bytes: those that MPICH chooses
- * by itself may allocate memory or describe it by datatypes, about which the driver is asked. */
+/* What the processes of a collective between GPUs of a node tell each other, in host memory. One
+ * that fails here alone would leave the others waiting. These are therefore algorithms of
+ * MPICH's that send from and receive into the memory of the caller, as contiguous bytes: those
+ * that MPICH chooses by itself may allocate memory or describe it by datatypes, about which the
+ * driver is asked. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -66,10 +67,12 @@ int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const
     return MPIR_Alltoall_intra_scattered(from, sz, MPI_BYTE, to, sz, MPI_BYTE, comm, errflag);
 }
 
-/* Each step doubles the number of processes of which a process knows, itself being the last one. */
+/* Each step doubles the number of processes of which a process knows, itself being the last one.
+ * An error keeps no process from the steps that follow, as others wait for its messages, which
+ * tell them of it. */
 int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_agreed)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, mpi_errno_ret = MPI_SUCCESS;
     const int size = comm->local_size;
     int32_t own = *is_agreed, other;
 
@@ -79,13 +82,15 @@ int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_
                                   MPIR_ALLREDUCE_TAG, &other, 1, MPI_INT32_T,
                                   (comm->rank - step + size) % size, MPIR_ALLREDUCE_TAG, comm,
                                   MPI_STATUS_IGNORE, errflag);
-        MPIR_ERR_CHECK(mpi_errno);
-        own = own && other;
+        if (mpi_errno) {
+            *errflag = MPIX_ERR_PROC_FAILED == MPIR_ERR_GET_CLASS(mpi_errno) ?
+                MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER;
+            MPIR_ERR_ADD(mpi_errno_ret, mpi_errno);
+        }
+        own = own && other && mpi_errno == MPI_SUCCESS;
     }
     *is_agreed = own;
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    if (mpi_errno_ret == MPI_SUCCESS && *errflag != MPIR_ERR_NONE)
+        MPIR_ERR_SET(mpi_errno_ret, *errflag, "**coll_fail");
+    return mpi_errno_ret;
 }

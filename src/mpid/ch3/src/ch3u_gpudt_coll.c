@@ -17,11 +17,12 @@
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
  * part but its own, so that operands may be results, too.
  *
- * The processes must agree, call by call, whether to exchange names, though some of them may have
- * their operands in host memory or no GPU at all. What they decide by is therefore the same in all:
- * the communicator, the call and its bytes, and what was exchanged before. After calls that could
- * not be done here, the next ones of that size do not ask, nor does the first one; so programs on the
- * host do not pay. Nonblocking calls decide in the same way (ch3u_gpudt_icoll.c). */
+ * The processes must agree, call by call, whether to exchange names, though some of them may
+ * have their operands in host memory or no GPU at all. What they decide by is therefore the same
+ * in all: the communicator, the call and its bytes, and what was exchanged before. After calls
+ * that could not be done here, the next ones of that size do not ask, nor does the first one; so
+ * programs on the host do not pay. Nonblocking calls decide in the same way
+ * (ch3u_gpudt_icoll.c). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -152,8 +153,8 @@ bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes)
     return *lost_us >= MAP_US || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
 }
 
-/* With an operation of the user, the processes' datatypes may have different extents; predefined ones
- * are of predefined datatypes. */
+/* With an operation of the user, the processes' datatypes may have different extents; predefined
+ * ones are of predefined datatypes. */
 bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes)
 {
     if (c->n == 0 || !HANDLE_IS_BUILTIN(c->op))
@@ -198,11 +199,12 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
         MPIDI_Gpudt_coll_export(c, &exports);
         mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &exports, sizeof(exports),
                                                 all);
-        MPIR_ERR_CHECK(mpi_errno);
-        MPIDI_Gpudt_coll_exported(c, k, all);
+        if (mpi_errno == MPI_SUCCESS)
+            MPIDI_Gpudt_coll_exported(c, k, all);
     }
     *is_done = true;
-    mpi_errno = MPIDI_Gpudt_coll_parts(c, k);
+    /* After an error as well: the others may wait for how it ends */
+    mpi_errno = MPIDI_Gpudt_coll_parts(c, k, mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -219,6 +221,8 @@ static bool call_do(struct MPIDI_Gpudt_coll_call *c, int *mpi_errno_ptr)
     if (likely(!is_to_ask(c)))
         return false;
     mpi_errno = call_try(c, &is_done);
+    if (unlikely(mpi_errno))
+        MPIDI_Gpudt_coll_refuse(c, mpi_errno);
     MPIR_Gpudt_buffer_free(c->in_buffer);
     MPIR_Gpudt_buffer_free(c->out_buffer);
     if (mpi_errno == MPI_SUCCESS && !is_done)

@@ -125,8 +125,8 @@ static enum MPIDI_Gpudt_end_e end_of(int mpi_errno, bool is_started)
 
 /* Do the part of this process. Returns how that ended.
  *   mpi_errno_ptr  (OUT)  the error, if it failed */
-static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
-                                           int *mpi_errno_ptr)
+static enum MPIDI_Gpudt_end_e part_combine(const struct MPIDI_Gpudt_coll_call *c,
+                                           const struct MPIDI_Gpudt_known *k, int *mpi_errno_ptr)
 {
     struct MPIR_Gpudt_combine combine = {.others = MPIDI_Gpudt_coll_yield };
     bool is_done = false;
@@ -286,13 +286,15 @@ static int rest_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k)
+int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,
+                           int own_errno)
 {
-    int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
-    enum MPIDI_Gpudt_end_e own;
+    int mpi_errno = MPI_SUCCESS;
+    enum MPIDI_Gpudt_end_e own = MPIDI_GPUDT_END__FAILED;
     int32_t ends[MPIR_GPUDT_COMBINE_MAX];
 
-    own = part_combine(c, k, &own_errno);
+    if (own_errno == MPI_SUCCESS)
+        own = part_combine(c, k, &own_errno);
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(c->comm, c->errflag, own, own_errno, ends);
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIDI_Gpudt_coll_ends_are_done(c->comm, ends)) {

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* What the processes of a nonblocking collective between GPUs of a node tell each other: each sends to
- * each. All of it has the tag of the call, and is received in the order in which it is sent. */
+/* What the processes of a nonblocking collective between GPUs of a node tell each other: each
+ * sends to each. All of it has the tag of the call, and is received in the order in which it is
+ * sent. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
@@ -23,10 +24,12 @@ static void error_note(struct MPIDI_Gpudt_exchange *x, int mpi_errno)
 void MPIDI_Gpudt_exchange_recv(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm, int tag, int rank,
                                void *mem, int sz)
 {
-    int mpi_errno = MPIC_Irecv(mem, sz, MPI_BYTE, rank, tag, comm, &x->recv[rank]);
+    MPIR_Request *req = NULL;
+    int mpi_errno = MPIC_Irecv(mem, sz, MPI_BYTE, rank, tag, comm, &req);
 
-    if (mpi_errno)
-        x->recv[rank] = NULL;
+    /* One that fails because of what has already arrived is complete: to be released as others
+     * are */
+    x->recv[rank] = mpi_errno && req && !MPIR_Request_is_complete(req) ? NULL : req;
     error_note(x, mpi_errno);
 }
 
@@ -88,18 +91,4 @@ bool MPIDI_Gpudt_exchange_test(struct MPIDI_Gpudt_exchange *x)
         has_ended &= request_test(x, &x->send[i], false);
     }
     return has_ended;
-}
-
-void MPIDI_Gpudt_exchange_refuse(MPIR_Comm * comm, int tag, int mpi_errno)
-{
-    MPIR_Errflag_t errflag = MPIR_ERR_GET_CLASS(mpi_errno) == MPIX_ERR_PROC_FAILED ?
-        MPIR_ERR_PROC_FAILED : MPIR_ERR_OTHER;
-    MPIR_Request *req;
-
-    for (int i = 0; i < comm->local_size; i++) {
-        /* Errors have been reported */
-        if (i != comm->rank &&
-            MPIC_Isend(NULL, 0, MPI_BYTE, i, tag, comm, &req, &errflag) == MPI_SUCCESS)
-            MPIR_Request_free(req);
-    }
 }

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The arguments of nonblocking collectives between GPUs of a node: as a reduction, as a move of data,
- * and for MPICH's algorithm. */
+/* The arguments of nonblocking collectives between GPUs of a node: as a reduction, as a move of
+ * data, and for MPICH's algorithm. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
@@ -247,8 +247,10 @@ static int move_algorithm(const struct MPIDI_Gpudt_icall *k, MPIR_Request ** req
     }
 }
 
-/* Its schedule takes the next tag of the communicator, which other processes may have given to another
- * call by now: it gets the tag of this one. */
+/* Its schedule takes the next tag of the communicator, which other processes may have given to
+ * another call by now: it gets the tag of this one. Nothing in here lets other threads call MPI,
+ * who would take that tag as well: the first steps of a schedule may wait for the GPU, but for
+ * no message. */
 int MPIDI_Gpudt_icall_plain(const struct MPIDI_Gpudt_icall *call, int tag, MPIR_Request ** request)
 {
     const int next_tag = call->comm->next_sched_tag;

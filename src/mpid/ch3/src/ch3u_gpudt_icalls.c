@@ -3,15 +3,15 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The nonblocking collectives that may be done between GPUs of a node; see mpidi_gpudt_coll.h. In place,
- * an all-to-all would overwrite what others are to read, and the result of a reduce-scatter operands of
- * other processes' parts. */
+/* The nonblocking collectives that may be done between GPUs of a node; see mpidi_gpudt_coll.h.
+ * In place, an all-to-all would overwrite what others are to read, and the result of a
+ * reduce-scatter operands of other processes' parts. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
 
-/* Whether MPICH chooses the algorithm by itself, as in all processes: one that takes several tags could
- * not be started with the tag of the call. */
+/* Whether MPICH chooses the algorithm by itself, as in all processes: one that takes several
+ * tags could not be started with the tag of the call. */
 #define MAY_START(NAME_)                                                                    \
     (MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto &&     \
      MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE[0] == '\0')

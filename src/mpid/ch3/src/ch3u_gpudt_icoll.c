@@ -10,63 +10,28 @@
  *        |                    |                                |
  *        +--------------------+--------------------------------+-----> PLAIN -> DONE
  *
- * PLAIN is MPICH's algorithm, of which each call reserves the tag when it is made. All messages of an
- * operation have that tag; each process sends and receives them in the same order.
+ * PLAIN is MPICH's algorithm, of which each call reserves the tag when it is made. All messages of
+ * an operation have that tag; each process sends and receives them in the same order.
  *
- * What a communicator knows, by which its processes decide, must be the same in all of them when they
- * decide about a call, though calls in flight end at other times in each. The calls of a communicator
- * are therefore in a *line*, in their order: the first one decides and leaves it when it has ended or
- * becomes PLAIN; others tell meanwhile. Whether a call asks depends on its pace: that is found out when
- * no call before it can change it any more. Blocking calls do the same, waiting. Each process of the
- * communicator has made the calls of the line, or is going to, whatever else it waits for; none of them
- * waits for a call behind it. */
+ * What a communicator knows, by which its processes decide, must be the same in all of them when
+ * they decide about a call, though calls in flight end at other times in each. The calls of a
+ * communicator are therefore in a *line*, in their order: the first one decides and leaves it when
+ * it has ended or becomes PLAIN; others tell meanwhile. Whether a call asks depends on its pace:
+ * that is found out when no call before it can change it any more. Blocking calls do the same,
+ * waiting. Each process of the communicator has made the calls of the line, or is going to,
+ * whatever else it waits for; none of them waits for a call behind it.
+ *
+ * That all know the same ends with the first exchange that fails, as when a process has died: it
+ * may have succeeded in others, which then decide by more. From then on calls of the
+ * communicator may end with an error in some processes, and others may try what these do not.
+ * None of them waits for ever for a message: one whose exchange has failed sends what the others
+ * may be waiting for (ch3u_gpudt_refuse.c). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
 #include "mpidi_gpudt_msg.h"
 
 static struct MPIDI_Gpudt_icoll *icolls = NULL; /* in flight */
-
-/* ---- the line of a communicator ---- */
-
-static void line_leave(struct MPIDI_Gpudt_icoll *o)
-{
-    if (o->is_in_line)
-        DL_DELETE_NP(o->comm->dev.gpudt_coll.line, o, line_next, line_prev);
-    o->is_in_line = false;
-    for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++)
-        o->pace[i] = NULL;
-}
-
-/* Whether a pace may be changed by calls in the line of a communicator.
- *   end  (IN)  those before this one; NULL: all */
-static bool is_pace_held(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace,
-                         const struct MPIDI_Gpudt_icoll *end)
-{
-    struct MPIDI_Gpudt_icoll *o;
-
-    DL_FOREACH_NP(comm->dev.gpudt_coll.line, o, line_next, line_prev) {
-        if (o == end)
-            break;
-        for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++) {
-            if (o->pace[i] == pace)
-                return true;
-        }
-    }
-    return false;
-}
-
-void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace)
-{
-    while (unlikely(comm->dev.gpudt_coll.line != NULL) && is_pace_held(comm, pace, NULL))
-        MPIDI_Gpudt_coll_yield();
-}
-
-void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm)
-{
-    while (unlikely(comm->dev.gpudt_coll.line != NULL))
-        MPIDI_Gpudt_coll_yield();
-}
 
 /* ---- an operation ---- */
 
@@ -78,11 +43,18 @@ static const struct MPIDI_Gpudt_iform *form_of(const struct MPIDI_Gpudt_icoll *o
 /* Nothing of the operation is in flight any more but its request. */
 static void finish(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
 {
-    line_leave(o);
+    MPIDI_Gpudt_iline_leave(o);
     form_of(o)->release(o);
     o->state = MPIDI_GPUDT_ISTATE__DONE;
     if (mpi_errno)
         o->req->status.MPI_ERROR = mpi_errno;
+}
+
+/* End an operation that this process cannot go on with, though the others may. */
+static void fail(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
+{
+    MPIDI_Gpudt_icall_refuse(&o->copy.call, o->tag, mpi_errno);
+    finish(o, mpi_errno);
 }
 
 /* Let MPICH's algorithm do what is left. */
@@ -90,10 +62,10 @@ static void plain_start(struct MPIDI_Gpudt_icoll *o, int (*start) (struct MPIDI_
 {
     int mpi_errno = start(o);
 
-    line_leave(o);
+    MPIDI_Gpudt_iline_leave(o);
     form_of(o)->release(o);
     if (mpi_errno)
-        finish(o, mpi_errno);
+        fail(o, mpi_errno);
     else
         o->state = MPIDI_GPUDT_ISTATE__PLAIN;
 }
@@ -116,16 +88,6 @@ static void form_next(struct MPIDI_Gpudt_icoll *o)
         }
     }
     plain_start(o, whole_start);
-}
-
-/* Whether a call can ask now: those before it in the line have, and cannot change the pace. */
-static bool can_ask(const struct MPIDI_Gpudt_icoll *o)
-{
-    const struct MPIDI_Gpudt_icoll *before = o->line_prev;
-    const bool is_first = o->comm->dev.gpudt_coll.line == o;
-
-    return is_first || (before->state != MPIDI_GPUDT_ISTATE__ASKING &&
-                        !is_pace_held(o->comm, o->pace[o->form], o));
 }
 
 static void ask(struct MPIDI_Gpudt_icoll *o)
@@ -195,19 +157,8 @@ static void ends_judge(struct MPIDI_Gpudt_icoll *o)
         plain_start(o, form_of(o)->rest);
 }
 
-/* An exchange has failed, which may have succeeded in other processes: as when one has died that had
- * told some of them. These wait for this process in the exchanges that follow. */
-static void exchange_failed(struct MPIDI_Gpudt_icoll *o)
-{
-    const int mpi_errno = o->own_errno ? o->own_errno : o->x.mpi_errno;
-
-    MPIDI_Gpudt_exchange_refuse(o->comm, o->tag, mpi_errno);
-    if (o->state == MPIDI_GPUDT_ISTATE__TELLING)
-        MPIDI_Gpudt_exchange_refuse(o->comm, o->tag, mpi_errno);
-    finish(o, mpi_errno);
-}
-
-/* What follows an exchange. */
+/* What follows an exchange. It may have failed in this process and succeeded in others: as when
+ * one has died that had told some of them. */
 static void exchanged(struct MPIDI_Gpudt_icoll *o)
 {
     if (o->x.mpi_errno && o->state == MPIDI_GPUDT_ISTATE__MAPPING) {
@@ -216,7 +167,7 @@ static void exchanged(struct MPIDI_Gpudt_icoll *o)
         o->own_errno = o->x.mpi_errno;
         o->state = MPIDI_GPUDT_ISTATE__RUNNING;
     } else if (o->x.mpi_errno) {
-        exchange_failed(o);
+        fail(o, o->own_errno ? o->own_errno : o->x.mpi_errno);
     } else if (o->state == MPIDI_GPUDT_ISTATE__TELLING) {
         o->state = MPIDI_GPUDT_ISTATE__WAITING;
     } else if (o->state == MPIDI_GPUDT_ISTATE__MAPPING) {
@@ -246,7 +197,7 @@ static void step(struct MPIDI_Gpudt_icoll *o)
 {
     switch (o->state) {
         case MPIDI_GPUDT_ISTATE__ASKING:
-            if (can_ask(o))
+            if (MPIDI_Gpudt_iline_can_ask(o))
                 ask(o);
             break;
         case MPIDI_GPUDT_ISTATE__TELLING:
@@ -256,7 +207,7 @@ static void step(struct MPIDI_Gpudt_icoll *o)
                 exchanged(o);
             break;
         case MPIDI_GPUDT_ISTATE__WAITING:
-            if (o->comm->dev.gpudt_coll.line == o)
+            if (MPIDI_Gpudt_iline_is_first(o))
                 decide(o);
             break;
         case MPIDI_GPUDT_ISTATE__RUNNING:
@@ -307,8 +258,8 @@ static bool icolls_advance(bool * has_ended)
     return icolls != NULL;
 }
 
-/* For MPIDI_Gpudt_hook_also: the program has never completed these. Messages cannot be cancelled any
- * more, nor do they arrive. */
+/* For MPIDI_Gpudt_hook_also: the program has never completed these. Messages cannot be cancelled
+ * any more, nor do they arrive. */
 static void icolls_end(void)
 {
     struct MPIDI_Gpudt_icoll *o, *next;
@@ -316,7 +267,7 @@ static void icolls_end(void)
     DL_FOREACH_SAFE(icolls, o, next) {
         for (int i = 0; i < o->comm->local_size; i++)
             MPIR_Gpudt_free(o->op[i]);
-        line_leave(o);
+        MPIDI_Gpudt_iline_leave(o);
         form_of(o)->release(o);
         icoll_free(o);
     }
@@ -324,46 +275,49 @@ static void icolls_end(void)
 
 /* ---- calls ---- */
 
-/* Reserve a tag. One at which MPICH would look whether tags of older calls are still in use is left out:
- * a schedule that takes it later would find younger ones. */
-static int tag_reserve(MPIR_Comm * comm, int *tag)
+/* Leave out the next tag if that is one at which MPICH looks whether tags of older calls are
+ * still in use: a schedule that takes it later would find younger ones. Done by each call that
+ * may become an operation, as whether it does differs between processes, and their tags must
+ * not. */
+static int tag_skip(MPIR_Comm * comm)
 {
-    const int tag_ub = MPIR_Process.attrs.tag_ub;
-    int mpi_errno = MPIR_Sched_next_tag(comm, tag);
+    const int tag_ub = MPIR_Process.attrs.tag_ub, after = comm->next_sched_tag + 1;
+    int tag;
 
-    if (mpi_errno == MPI_SUCCESS && (*tag + 1 == tag_ub / 2 || *tag + 1 == tag_ub))
-        mpi_errno = MPIR_Sched_next_tag(comm, tag);
-    return mpi_errno;
+    return unlikely(after == tag_ub / 2 || after == tag_ub) ? MPIR_Sched_next_tag(comm, &tag) :
+        MPI_SUCCESS;
 }
 
-/* Make an operation, the last one in the line. */
+/* Make an operation, the last one in the line. If that fails, the others do not wait for this
+ * process. */
 static int icoll_make(const struct MPIDI_Gpudt_icall *call, enum MPIDI_Gpudt_iform_e form,
                       struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
                       struct MPIDI_Gpudt_icoll **o_ptr)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, tag;
     struct MPIDI_Gpudt_icoll *o = NULL;
 
+    mpi_errno = MPIR_Sched_next_tag(call->comm, &tag);
+    if (mpi_errno)
+        return mpi_errno;
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_hook_also(icolls_advance, icolls_end);
     o = MPIDI_Gpudt_icoll_mem_get();
     MPIR_ERR_CHKANDJUMP1(!o, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "collective");
-    mpi_errno = tag_reserve(call->comm, &o->tag);
-    MPIR_ERR_CHECK(mpi_errno);
     o->req = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
     MPIR_ERR_CHKANDJUMP1(!o->req, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "request");
     /* For the user and for the operation */
     MPIR_Request_add_ref(o->req);
     MPIR_Comm_add_ref(call->comm);
     o->req->comm = o->comm = call->comm;
+    o->tag = tag;
     o->form = form;
     for (int i = form; i < MPIDI_GPUDT_NIFORMS; i++)
         o->pace[i] = pace[i];
     MPIDI_Gpudt_icall_keep(call, &o->copy);
     DL_APPEND(icolls, o);
-    DL_APPEND_NP(o->comm->dev.gpudt_coll.line, o, line_next, line_prev);
-    o->is_in_line = true;
+    MPIDI_Gpudt_iline_append(o);
     MPIDI_Gpudt_wake();
     *o_ptr = o;
 
@@ -372,34 +326,20 @@ static int icoll_make(const struct MPIDI_Gpudt_icall *call, enum MPIDI_Gpudt_ifo
   fn_fail:
     if (o)
         MPIDI_Gpudt_icoll_mem_put(o);
+    MPIDI_Gpudt_icall_refuse(call, tag, mpi_errno);
     goto fn_exit;
-}
-
-/* Whether a call must wait in the line before it can ask. */
-static bool must_line_up(MPIR_Comm * comm, struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS])
-{
-    const struct MPIDI_Gpudt_icoll *line = comm->dev.gpudt_coll.line;
-
-    if (likely(line == NULL))
-        return false;
-    if (line->line_prev->state == MPIDI_GPUDT_ISTATE__ASKING)
-        return true;
-    for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++) {
-        if (pace[i] && is_pace_held(comm, pace[i], NULL))
-            return true;
-    }
-    return false;
 }
 
 bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
                              struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
                              MPIR_Request ** request, int *mpi_errno_ptr)
 {
-    int mpi_errno = MPI_SUCCESS;
-    const bool is_later = must_line_up(call->comm, pace);
+    int mpi_errno = tag_skip(call->comm);
+    const bool is_later = MPIDI_Gpudt_iline_has_to(call->comm, pace);
     struct MPIDI_Gpudt_icoll *o;
     int i = 0;
 
+    MPIR_ERR_CHECK(mpi_errno);
     while (i < MPIDI_GPUDT_NIFORMS &&
            !(pace[i] && (is_later || MPIDI_Gpudt_coll_asks(pace[i]))))
         i++;

@@ -31,19 +31,11 @@ uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes)
 
 /* ---- buffers ---- */
 
-static MPI_Aint bytes_of(MPI_Aint count, MPI_Datatype datatype)
-{
-    MPI_Aint size;
-
-    MPIR_Datatype_get_size_macro(datatype, size);
-    return count * size;
-}
-
 /* Describe a block, unless it is empty. Returns false if it is not for this way. */
 static bool buffer_describe(const struct MPIDI_Gpudt_block *b, bool is_sent,
                             struct MPIDI_Gpudt_ability *own, MPIR_Gpudt_buffer ** buffer)
 {
-    if (b->count == 0 || bytes_of(b->count, b->datatype) == 0)
+    if (b->count == 0 || MPIDI_Gpudt_bytes_of(b->count, b->datatype) == 0)
         return true;
     if (MPIR_Gpudt_buffer_make(b->buf, b->count, b->datatype, buffer) != MPI_SUCCESS ||
         *buffer == NULL)
@@ -83,8 +75,8 @@ void MPIDI_Gpudt_move_free(struct MPIDI_Gpudt_move *m)
     }
 }
 
-/* Whether a call is for this way, from what all have told. An empty call is not. Where processes share a GPU, each kernel
- * would wait for the GPU to switch between them. */
+/* Whether a call is for this way, from what all have told. An empty call is not. Where processes
+ * share a GPU, each kernel would wait for the GPU to switch between them. */
 static bool is_good(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all)
 {
     const bool is_forced = MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
@@ -236,6 +228,8 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     m.errflag = errflag;
     MPIDI_Gpudt_move_set(&m, send, recv);
     mpi_errno = move_try(&m, pace, &is_done);
+    if (unlikely(mpi_errno))
+        MPIDI_Gpudt_move_refuse(&m, kind, mpi_errno);
     MPIDI_Gpudt_move_free(&m);
     if (mpi_errno == MPI_SUCCESS && !is_done)
         return false;
@@ -257,7 +251,7 @@ bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int 
 
     if (!MAY_MOVE(BCAST))
         return false;
-    bytes = bytes_of(count, datatype);
+    bytes = MPIDI_Gpudt_bytes_of(count, datatype);
     return move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v, bytes, root, comm,
                      errflag, mpi_errno_ptr) ||
         (bytes > 0 && MPIDI_Gpudt_nodes_bcast(buffer, count, datatype, root,
@@ -274,7 +268,7 @@ bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Da
 
     return MAY_MOVE(ALLGATHER) &&
         move_call(MPIDI_GPUDT_COLL__ALLGATHER_TYPED, MPIDI_GPUDT_MOVE__ALLGATHER, &s, &r,
-                  bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
+                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -301,8 +295,8 @@ bool MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
 
     return MAY_MOVE(GATHER) &&
         move_call(MPIDI_GPUDT_COLL__GATHER, MPIDI_GPUDT_MOVE__GATHER, &s, &r,
-                  comm->rank == root ? bytes_of(recvcount, recvtype) :
-                  bytes_of(sendcount, sendtype), root, comm, errflag, mpi_errno_ptr);
+                  comm->rank == root ? MPIDI_Gpudt_bytes_of(recvcount, recvtype) :
+                  MPIDI_Gpudt_bytes_of(sendcount, sendtype), root, comm, errflag, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -329,8 +323,8 @@ bool MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype s
 
     return MAY_MOVE(SCATTER) &&
         move_call(MPIDI_GPUDT_COLL__SCATTER, MPIDI_GPUDT_MOVE__SCATTER, &s, &r,
-                  comm->rank == root ? bytes_of(sendcount, sendtype) :
-                  bytes_of(recvcount, recvtype), root, comm, errflag, mpi_errno_ptr);
+                  comm->rank == root ? MPIDI_Gpudt_bytes_of(sendcount, sendtype) :
+                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), root, comm, errflag, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
@@ -358,7 +352,7 @@ bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
 
     return MAY_MOVE(ALLTOALL) && sendbuf != MPI_IN_PLACE &&
         move_call(MPIDI_GPUDT_COLL__ALLTOALL, MPIDI_GPUDT_MOVE__ALLTOALL, &s, &r,
-                  bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
+                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,

@@ -53,7 +53,7 @@ static int hook_id;
 static bool has_hook = false;
 
 /* From MPIDI_Gpudt_hook_also. */
-#define MAX_OTHERS 3
+#define MAX_OTHERS 4
 static struct other {
     MPIDI_Gpudt_advance_fn advance;     /* NULL: no such operation so far */
     void (*end) (void);

@@ -50,6 +50,7 @@ static int ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind, uint64_t bytes, c
         goto fn_exit;
     *is_agreed = is_able(comm, in, out, count, datatype);
     mpi_errno = MPIDI_Gpudt_agree_all(comm, errflag, is_agreed);
+    /* Each process that knows of an error returns it */
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_coll_pace_set(pace, *is_agreed);
 

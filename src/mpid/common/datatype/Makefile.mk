@@ -44,6 +44,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_icoll.c              \
     src/mpid/ch3/src/ch3u_gpudt_icoll_mem.c          \
     src/mpid/ch3/src/ch3u_gpudt_iform.c              \
+    src/mpid/ch3/src/ch3u_gpudt_iline.c              \
     src/mpid/ch3/src/ch3u_gpudt_known.c              \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_move.c               \
@@ -53,6 +54,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_pull.c               \
     src/mpid/ch3/src/ch3u_gpudt_push.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
+    src/mpid/ch3/src/ch3u_gpudt_refuse.c             \
     src/mpid/ch3/src/ch3u_gpudt_rma.c                \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \

@@ -39,7 +39,7 @@ enum MPII_Gpudt_lane_e {
 };
 
 #define MPII_GPUDT_NFLAGS 256           /* a multiple of 64 */
-#define MPII_GPUDT_MAX_ENDS 4
+#define MPII_GPUDT_MAX_ENDS 5
 
 typedef struct MPII_Gpudt_engine MPII_Gpudt_engine_t;
 
