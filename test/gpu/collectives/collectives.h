@@ -181,6 +181,8 @@ void pending_run(unsigned long seed);
 /* A process dies while one is in flight, or before or in a blocking one. End the program. */
 void dies_run(void);
 void dies_blocking_run(int is_before);
+/* Reductions by MPICH's algorithms, with each driver call failing once. Emulated driver only. */
+void flat_faults_run(enum mode mode);
 /* Reductions and broadcasts on several nodes. */
 void nodes_run(unsigned long seed);
 

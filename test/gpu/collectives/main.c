@@ -13,6 +13,8 @@
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
  *     collectives faults                           the same with failures; emulated driver only
  *     collectives ifaults                          the same, nonblocking
+ *     collectives flat                             reductions by MPICH's algorithms with failures; the same
+ *     collectives iflat                            the same, nonblocking
  *     collectives pending [SEED]                   many nonblocking ones in flight
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
  *     collectives dies_before                      before blocking ones
@@ -77,6 +79,10 @@ int main(int argc, char **argv)
         dies_run();
     else if (strncmp(what, "dies_", 5) == 0)
         dies_blocking_run(strcmp(what, "dies_before") == 0);
+    else if (strcmp(what, "flat") == 0)
+        flat_faults_run(MODE__BLOCKING);
+    else if (strcmp(what, "iflat") == 0)
+        flat_faults_run(MODE__NONBLOCKING);
     else if (strcmp(what, "threads") == 0)
         threads_run();
     else if (strcmp(what, "local") == 0)

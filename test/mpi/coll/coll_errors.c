@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests that an error of one of the messages of a collective reaches the call or the request: process 0
- * gives more elements than the others expect, which truncates a message in one of them at least. Later
- * calls are right. 2 to 8 processes. */
+/* Tests that an error of one of the messages of a collective, or of a copy within a process, reaches the
+ * call or the request, and keeps no other process waiting: process 0 gives more elements than the others
+ * expect, which truncates a message in one of them at least, or its copy. Later calls are right. Four
+ * processes. */
 
 #include "mpi.h"
 #include "mpitest.h"
@@ -84,6 +85,32 @@ static int iscan(int n)
     return wait_for(MPI_Iscan(from, to, n, MPI_INT, MPI_SUM, comm, &request), &request);
 }
 
+/* Those in which process 0 copies to itself, before or after messages. */
+
+static int allgather(int n)
+{
+    return MPI_Allgather(from, n, MPI_INT, to, FEWER, MPI_INT, comm);
+}
+
+static int iallgather(int n)
+{
+    MPI_Request request;
+
+    return wait_for(MPI_Iallgather(from, n, MPI_INT, to, FEWER, MPI_INT, comm, &request), &request);
+}
+
+static int gather(int n)
+{
+    return MPI_Gather(from, n, MPI_INT, to, FEWER, MPI_INT, 0, comm);
+}
+
+static int igather(int n)
+{
+    MPI_Request request;
+
+    return wait_for(MPI_Igather(from, n, MPI_INT, to, FEWER, MPI_INT, 0, comm, &request), &request);
+}
+
 static const struct {
     const char *name;
     int (*call) (int n);
@@ -96,6 +123,10 @@ static const struct {
     {"MPI_Ibcast", ibcast},
     {"MPI_Ialltoall", ialltoall},
     {"MPI_Iscan", iscan},
+    {"MPI_Allgather", allgather},
+    {"MPI_Iallgather", iallgather},
+    {"MPI_Gather", gather},
+    {"MPI_Igather", igather},
 };
 
 /* Processes in which a call fails. */
