@@ -3,4 +3,4 @@
 ##     See COPYRIGHT in top-level directory
 ##
 
-noinst_PROGRAMS += allgatherv_types coll_errors inter_types neighb_alltoall_torus neighb_alltoallw_degree
+noinst_PROGRAMS += allgatherv_types coll_errors ialltoallw_in_place inter_types neighb_alltoall_torus neighb_alltoallw_degree p_inactive
