@@ -112,6 +112,39 @@ int flight_end(struct flight *f);
 /* Both at once. */
 int call_check(const struct call *c, fill_fn fill, unsigned seed);
 
+/* ---- calls whose results are computed ---- */
+
+#define COMPUTED_N 600          /* integers that a process has for each other one */
+
+/* A nonblocking or persistent call. */
+struct computed {
+    enum what what;             /* one of computed_whats */
+    int number;                 /* distinguishes its data */
+    int size, me, root;         /* of its communicator */
+    int ranks[MAX_PROCS];       /* in MPI_COMM_WORLD, of its processes */
+    struct mem from, to;
+    MPI_Request request;
+};
+
+#define NCOMPUTED 8
+extern const enum what computed_whats[NCOMPUTED];
+
+/* Make the buffers of a call, in a kind of memory, filled. The number determines the root, too. */
+void computed_make(struct computed *p, enum what what, int number, enum mem_kind where,
+                   MPI_Comm comm);
+/* Fill the buffers with the data of a number. */
+void computed_fill(struct computed *p, int number);
+/* Start a nonblocking call, or make the request of a persistent one. All of its arguments but the
+ * buffers are gone when this returns. Returns its error. */
+int computed_start(struct computed *p, enum mode mode, MPI_Comm comm);
+/* Compare the result; or only tell whether it is right. */
+void computed_check(const struct computed *p);
+int computed_is_complete(const struct computed *p);
+void computed_free(struct computed *p);
+/* How often all processes have done a part or copied a block without messages. Collective on
+ * MPI_COMM_WORLD. */
+long direct_count(void);
+
 /* ---- operands of reductions ---- */
 
 /* A predefined operation and a datatype it is defined for. */
@@ -183,6 +216,10 @@ void dies_run(void);
 void dies_blocking_run(int is_before);
 /* Reductions by MPICH's algorithms, with each driver call failing once. Emulated driver only. */
 void flat_faults_run(enum mode mode);
+/* Persistent ones. */
+void persistent_run(unsigned long seed);
+/* A process dies while one is active. Ends the program. */
+void persistent_dies_run(void);
 /* Reductions and broadcasts on several nodes. */
 void nodes_run(unsigned long seed);
 

@@ -62,7 +62,8 @@ static void reduction_run(MPI_Comm comm, enum what what, const struct operands *
     if (!call_check(&c, operands_fill, seed + (unsigned) rank)) {
         MPI_Type_get_name(o->type, name, &len);
         fprintf(stderr, "... %s%s, operation %x, %d of %s%s\n",
-                mode == MODE__BLOCKING ? "" : "nonblocking ", call_name(what), (unsigned) o->op, n,
+                mode == MODE__BLOCKING ? "" : mode == MODE__NONBLOCKING ? "nonblocking " :
+                "persistent ", call_name(what), (unsigned) o->op, n,
                 name, is_in_place ? ", in place" : "");
     }
 }
@@ -164,9 +165,15 @@ static void mixed_run(MPI_Comm comm)
         void *buf = rank == i % nprocs ? &sum : to.addr;
         if (mode == MODE__BLOCKING) {
             CHECK_MPI(MPI_Allreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm));
-        } else {
+        } else if (mode == MODE__NONBLOCKING) {
             CHECK_MPI(MPI_Iallreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm, &request));
             CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        } else {
+            CHECK_MPI(MPI_Allreduce_init(from.addr, buf, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL,
+                                         &request));
+            CHECK_MPI(MPI_Start(&request));
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+            CHECK_MPI(MPI_Request_free(&request));
         }
         if (buf != &sum)
             mem_read(&to, 0, &sum, sizeof(int));
@@ -181,34 +188,42 @@ static void mixed_run(MPI_Comm comm)
     mem_free(&to);
 }
 
-/* A sum in place, in the current mode. Returns its error. */
-static int sum_call(MPI_Comm comm, struct mem *mem, int n)
+/* A sum in place, in the current mode. Returns its error.
+ *   persistent  (IN)  a request for it, if that is the mode */
+static int sum_call(MPI_Comm comm, struct mem *mem, int n, MPI_Request persistent)
 {
-    MPI_Request request;
+    MPI_Request request = persistent;
     int err;
 
     if (mode == MODE__BLOCKING)
         return MPI_Allreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm);
-    err = MPI_Iallreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm, &request);
+    if (mode == MODE__NONBLOCKING)
+        err = MPI_Iallreduce(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm, &request);
+    else
+        err = MPI_Start(&request);
     return err ? err : MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 /* A sum of n integers in which a driver call of one process fails: its call number `at`. Either all
- * get the sum, or some get an error; the next sum is right. Returns whether there were that many
- * calls. */
-static int fault_run(MPI_Comm comm, struct mem *mem, int n, int victim, long at)
+ * get the sum, or some get an error; the next sum is right. A persistent one is made and, unless it is
+ * to be new, started before. Returns whether there were that many calls. */
+static int fault_run(MPI_Comm comm, struct mem *mem, int n, int is_new, int victim, long at)
 {
     int *values = malloc((size_t) n * sizeof(int));
     int err, fired = 0, nfailed, failed;
+    MPI_Request request = MPI_REQUEST_NULL;
 
-    for (int repeat = 0; repeat < 2; repeat++) {
+    if (mode == MODE__PERSISTENT)
+        CHECK_MPI(MPI_Allreduce_init(MPI_IN_PLACE, mem->addr, n, MPI_INT, MPI_SUM, comm,
+                                     MPI_INFO_NULL, &request));
+    for (int repeat = mode == MODE__PERSISTENT && !is_new ? -1 : 0; repeat < 2; repeat++) {
         for (int i = 0; i < n; i++)
             values[i] = i + rank;
         mem_write(mem, 0, values, (size_t) n * sizeof(int));
         MPI_Barrier(MPI_COMM_WORLD);
         if (repeat == 0 && rank == victim)
             gpu.emu_fail_set(NULL, at, CODE, 1);
-        err = sum_call(comm, mem, n);
+        err = sum_call(comm, mem, n, request);
         if (repeat == 0 && rank == victim) {
             fired = gpu.emu_failed_count() > 0;
             gpu.emu_fail_set(NULL, 0, 0, 1);
@@ -223,10 +238,12 @@ static int fault_run(MPI_Comm comm, struct mem *mem, int n, int victim, long at)
                 break;
             }
         }
-        if (repeat == 1 && err)
+        if (repeat != 0 && err)
             report_fail("after call %ld of rank %d has failed: %s", at, victim,
                         report_mpi_text(err));
     }
+    if (request != MPI_REQUEST_NULL)
+        CHECK_MPI(MPI_Request_free(&request));
     CHECK_MPI(MPI_Bcast(&fired, 1, MPI_INT, victim, MPI_COMM_WORLD));
     free(values);
     return fired;
@@ -247,7 +264,7 @@ static void faults_run(int is_new, int victim)
             mem_alloc(&mem, kind, N * sizeof(int));
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         }
-        fired = fault_run(comm, &mem, N, victim, at);
+        fired = fault_run(comm, &mem, N, is_new, victim, at);
         if (is_new || !fired) {
             mem_free(&mem);
             MPI_Comm_free(&comm);
@@ -278,8 +295,8 @@ void direct_run(unsigned seed, unsigned one_in)
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     if (has_two && rank % 2)
         kind = MEM__OTHER_DEVICE;
-    for (int i = 0; i < 2; i++) {
-        mode = i == 0 ? MODE__BLOCKING : MODE__NONBLOCKING;
+    for (int i = 0; i < MODE__NMODES; i++) {
+        mode = (enum mode) i;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         reductions_run(comm, seed + (unsigned) i, one_in << i);
         /* Not where processes share a GPU */

@@ -12,11 +12,13 @@
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
  *     collectives faults                           the same with failures; emulated driver only
- *     collectives ifaults                          the same, nonblocking
+ *     collectives ifaults, pfaults                 the same, nonblocking, persistent
  *     collectives flat                             reductions by MPICH's algorithms with failures; the same
  *     collectives iflat                            the same, nonblocking
  *     collectives pending [SEED]                   many nonblocking ones in flight
+ *     collectives persistent [SEED]                persistent ones, started in any order
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
+ *     collectives pdies                            the same, with a persistent one
  *     collectives dies_before                      before blocking ones
  *     collectives dies_amid                        in a blocking one
  *     collectives threads                          other threads call MPI meanwhile; emulated driver only
@@ -73,6 +75,12 @@ int main(int argc, char **argv)
         direct_faults_run(MODE__BLOCKING);
     else if (strcmp(what, "ifaults") == 0)
         direct_faults_run(MODE__NONBLOCKING);
+    else if (strcmp(what, "pfaults") == 0)
+        direct_faults_run(MODE__PERSISTENT);
+    else if (strcmp(what, "pdies") == 0)
+        persistent_dies_run();
+    else if (strcmp(what, "persistent") == 0)
+        persistent_run(seed);
     else if (strcmp(what, "pending") == 0)
         pending_run(seed);
     else if (strcmp(what, "dies") == 0)

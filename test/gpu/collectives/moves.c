@@ -97,10 +97,24 @@ static void transpose_free(struct transpose *t)
     mem_free(&t->to);
 }
 
+/* Start and free a persistent call; returns its error. */
+static int persistent_call(MPI_Request * request)
+{
+    int err = MPI_Start(request);
+
+    if (err == MPI_SUCCESS)
+        err = MPI_Wait(request, MPI_STATUS_IGNORE);
+    CHECK_MPI(MPI_Request_free(request));
+    return err;
+}
+
 /* A call in the current mode; returns its error. The arguments are those before the request. */
 #define CALL(Name_, iname_, ...)                                                            \
     (mode == MODE__BLOCKING ? MPI_##Name_(__VA_ARGS__) :                                    \
-     (err = MPI_I##iname_(__VA_ARGS__, &request)) ? err : MPI_Wait(&request, MPI_STATUS_IGNORE))
+     mode == MODE__NONBLOCKING ? (err = MPI_I##iname_(__VA_ARGS__, &request)) ?             \
+     err : MPI_Wait(&request, MPI_STATUS_IGNORE) :                                          \
+     (err = MPI_##Name_##_init(__VA_ARGS__, MPI_INFO_NULL, &request)) ?                     \
+     err : persistent_call(&request))
 
 /* Make a call with rows on the side that sends, and columns on the one that receives. Returns its
  * error. */

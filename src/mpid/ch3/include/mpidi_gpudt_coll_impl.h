@@ -49,6 +49,7 @@ struct MPIDI_Gpudt_coll_call {
     bool is_apt;                /* false: the buffers are not for this way */
     MPIR_Comm *comm;
     MPIR_Errflag_t *errflag;
+    struct MPIDI_Gpudt_past *past;      /* of the communicator, or of a persistent call */
     MPI_Aint extent;
     struct MPIDI_Gpudt_pace *pace;      /* of the communicator, for this kind and size */
     MPIR_Gpudt_buffer *in_buffer, *out_buffer;  /* NULL: not described */
@@ -98,12 +99,16 @@ void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void 
                                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                                     MPI_Datatype recvtype);
 
-/* Describe the buffers of this process (ch3u_gpudt_known.c).
+/* Forget all buffers (ch3u_gpudt_known.c). */
+void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past);
+
+/* Describe the buffers of this process.
  *   own  (OUT)  what it tells the others */
 void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own);
 
 /* Judge by c->name what is known of the buffers of a call, and set the pace. The calls of a
- * communicator come here in the order in which they were made, when those before have ended.
+ * communicator, or the starts of a persistent call, come here in the order in which they were made,
+ * when those before have ended.
  * Returns NULL if the call is not done this way; otherwise, before its parts, exports are to be
  * exchanged unless that was done. */
 struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c);

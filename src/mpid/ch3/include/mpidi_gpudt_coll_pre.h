@@ -54,13 +54,19 @@ enum MPIDI_Gpudt_coll_place_e {
     MPIDI_GPUDT_COLL__FAR
 };
 
-/* Part of a communicator. All but the mappings is the same in all of its processes. */
+/* What is known from calls before. All but the mappings is the same in all processes. */
+struct MPIDI_Gpudt_past {
+    struct MPIDI_Gpudt_known *known;    /* their buffers; NULL: none yet */
+    uint64_t nuses;             /* calls that looked for theirs */
+    double lost_us;             /* by messages that moved data, so far */
+    bool is_of_one;             /* they all have the same buffers */
+};
+
+/* Part of a communicator. The same in all of its processes, but for what is said above. */
 typedef struct MPIDI_Gpudt_coll {
     enum MPIDI_Gpudt_coll_place_e place;
     struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
-    struct MPIDI_Gpudt_known *known;    /* buffers of earlier calls; NULL: none yet */
-    uint64_t nuses;             /* calls that looked for theirs */
-    double lost_us;             /* by messages that moved data, so far */
+    struct MPIDI_Gpudt_past past;
     struct MPIDI_Gpudt_icoll *line;     /* nonblocking calls that may still change the above */
 } MPIDI_Gpudt_coll_t;
 

@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Nonblocking collectives between GPUs of a node: what their files share. ch3u_gpudt_icall.c is
- * about their arguments, ch3u_gpudt_icoll.c about their progress, ch3u_gpudt_iline.c about their
- * order, ch3u_gpudt_iform.c about how reductions and moves of data differ, and
+/* Nonblocking and persistent collectives between GPUs of a node: what their files share.
+ * ch3u_gpudt_icall.c is about their arguments, ch3u_gpudt_icoll.c about their progress,
+ * ch3u_gpudt_iline.c about the order of nonblocking ones, ch3u_gpudt_pcoll.c about what persistent
+ * ones keep, ch3u_gpudt_iform.c about how reductions and moves of data differ, and
  * ch3u_gpudt_exchange.c about how the processes tell each other. */
 
 #ifndef MPIDI_GPUDT_ICOLL_H_INCLUDED
@@ -69,10 +70,6 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
                                  struct MPIDI_Gpudt_coll_call *c);
 void MPIDI_Gpudt_icall_move(const struct MPIDI_Gpudt_icall *call, struct MPIDI_Gpudt_move *m);
 
-/* Start a call, if it has one of the forms. Returns as the functions in mpidi_gpudt_coll.h. */
-bool MPIDI_Gpudt_icall_start(const struct MPIDI_Gpudt_icall *call, MPIR_Request ** request,
-                             int *mpi_errno_ptr);
-
 /* Start MPICH's algorithm.
  *   tag      (IN)   reserved for it
  *   request  (OUT)  NULL: complete */
@@ -91,6 +88,12 @@ enum MPIDI_Gpudt_iform_e {
     MPIDI_GPUDT_IFORM__MOVE,
     MPIDI_GPUDT_NIFORMS
 };
+
+/* Which forms a call may have, the same in all processes.
+ *   pace  (OUT)  of each form, of the communicator; NULL: it is not possible
+ * Returns whether there is one. */
+bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
+                             struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS]);
 
 /* What an operation does or waits for. */
 enum MPIDI_Gpudt_istate_e {
@@ -113,7 +116,10 @@ struct MPIDI_Gpudt_icoll {
     MPIR_Request *req;          /* the user's */
     MPIR_Comm *comm;
     int tag;
-    struct MPIDI_Gpudt_icall_copy copy;
+    const struct MPIDI_Gpudt_icall *call;
+    struct MPIDI_Gpudt_pcoll *pcoll;    /* of which this is a start; NULL: a nonblocking call */
+    struct MPIDI_Gpudt_icall_copy copy; /* of a nonblocking call */
+    struct MPIDI_Gpudt_past *past;      /* of the communicator, or the persistent call */
     struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS]; /* of each form; NULL: it is over, or not
                                                          * possible */
     struct MPIDI_Gpudt_exchange x;
@@ -176,5 +182,37 @@ bool MPIDI_Gpudt_iline_has_to(MPIR_Comm * comm,
 bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
                              struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
                              MPIR_Request ** request, int *mpi_errno_ptr);
+
+/* Let MPICH's algorithm do the whole of a call: start o->plain. */
+int MPIDI_Gpudt_icoll_whole(struct MPIDI_Gpudt_icoll *o);
+
+/* ---- persistent calls ---- */
+
+/* What a persistent call keeps, in its request (ch3u_gpudt_pcoll.c). */
+struct MPIDI_Gpudt_pcoll {
+    int nrefs;                  /* of the request, and of the start in flight */
+    struct MPIDI_Gpudt_icall_copy copy;
+    int tag;
+    MPIR_Sched_t sched;         /* MPICH's algorithm, of the request; NULL: that was freed */
+    struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NIFORMS];
+    bool has_form[MPIDI_GPUDT_NIFORMS];
+    struct MPIDI_Gpudt_past past;
+    struct MPIDI_Gpudt_icoll *o;        /* the start in flight; NULL: none, or not in this way */
+    bool is_scheduled;          /* o->plain is that of `sched` */
+    int error_class;            /* MPI_SUCCESS: no exchange has failed */
+};
+
+/* Begin a start of a persistent call, which asks the other processes.
+ *   form     (IN)   that it has first
+ *   request  (OUT)  the start's */
+int MPIDI_Gpudt_icoll_restart(struct MPIDI_Gpudt_pcoll *p, enum MPIDI_Gpudt_iform_e form,
+                              MPIR_Request ** request);
+
+/* The start in flight of a persistent call has ended. */
+void MPIDI_Gpudt_pcoll_ended(struct MPIDI_Gpudt_pcoll *p);
+
+/* Start MPICH's algorithm.
+ *   request  (OUT)  NULL: complete */
+int MPIDI_Gpudt_pcoll_plain(struct MPIDI_Gpudt_pcoll *p, MPIR_Request ** request);
 
 #endif /* MPIDI_GPUDT_ICOLL_H_INCLUDED */

@@ -67,6 +67,7 @@ struct MPIDI_Gpudt_move {
     int root;                   /* -1: none */
     MPIR_Comm *comm;
     MPIR_Errflag_t *errflag;
+    struct MPIDI_Gpudt_past *past;      /* of the communicator, or of a persistent call */
     struct MPIDI_Gpudt_block send[MPIR_GPUDT_COMBINE_MAX], recv[MPIR_GPUDT_COMBINE_MAX];
     struct MPIDI_Gpudt_block own_from, own_to;  /* what the process sends itself */
     MPIR_Gpudt_buffer *send_buffer[MPIR_GPUDT_COMBINE_MAX];     /* NULL: empty */
@@ -80,7 +81,7 @@ struct MPIDI_Gpudt_move {
 uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes);
 
 /* Set what this process sends and receives, and what it copies from itself; in place, it has that.
- *   m  (IN/OUT)  its first five members are set */
+ *   m  (IN/OUT)  its first six members are set */
 void MPIDI_Gpudt_move_set(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_vector *send,
                           const struct MPIDI_Gpudt_vector *recv);
 
@@ -92,7 +93,8 @@ void MPIDI_Gpudt_move_describe(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_ab
 void MPIDI_Gpudt_move_free(struct MPIDI_Gpudt_move *m);
 
 /* Whether a call is done this way, from what all have told; and set the pace. The calls of a
- * communicator come here in the order in which they were made, when those before have ended. */
+ * communicator, or the starts of a persistent call, come here in the order in which they were made,
+ * when those before have ended. */
 bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
                             struct MPIDI_Gpudt_pace *pace);
 

@@ -22,7 +22,8 @@
  * in all: the communicator, the call and its bytes, and what was exchanged before. After calls
  * that could not be done here, the next ones of that size do not ask, nor does the first one; so
  * programs on the host do not pay. Nonblocking calls decide in the same way
- * (ch3u_gpudt_icoll.c). */
+ * (ch3u_gpudt_icoll.c), and so do the starts of a persistent one, by what its own starts before
+ * have shown (ch3u_gpudt_pcoll.c). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -39,8 +40,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_ALL
       description : |-
-        Whether blocking and nonblocking collectives among GPUs of a node are done by kernels that
-        access the memory of all processes. Must be the same in all processes.
+        Whether blocking, nonblocking and persistent collectives among GPUs of a node are done by
+        kernels that access the memory of all processes. Must be the same in all processes.
         auto   - If the memory can be mapped, and once mapping it pays off
         never  - By MPICH's algorithms, with messages
         always - From the first time on
@@ -84,8 +85,7 @@ static enum MPIDI_Gpudt_coll_place_e place_of(MPIR_Comm * comm)
 
 void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
 {
-    MPL_free(comm->dev.gpudt_coll.known);
-    comm->dev.gpudt_coll.known = NULL;
+    MPIDI_Gpudt_past_free(&comm->dev.gpudt_coll.past);
 }
 
 /* As MPIDI_Gpudt_coll_pace, for processes in any place. */
@@ -187,6 +187,7 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
     struct MPIDI_Gpudt_coll_exports exports, all[MPIR_GPUDT_COMBINE_MAX];
     struct MPIDI_Gpudt_known *k;
 
+    c->past = &c->comm->dev.gpudt_coll.past;
     c->name = name;
     MPIDI_Gpudt_coll_describe(c, &own);
     mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &own, sizeof(own), name);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* The arguments of nonblocking collectives between GPUs of a node: as a reduction, as a move of
- * data, and for MPICH's algorithm. */
+/* The arguments of nonblocking and persistent collectives between GPUs of a node: as a reduction, as
+ * a move of data, and for MPICH's algorithm. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
@@ -158,14 +158,14 @@ void MPIDI_Gpudt_icall_move(const struct MPIDI_Gpudt_icall *call, struct MPIDI_G
     MPIDI_Gpudt_move_set(m, &call->send, &call->recv);
 }
 
-bool MPIDI_Gpudt_icall_start(const struct MPIDI_Gpudt_icall *call, MPIR_Request ** request,
-                             int *mpi_errno_ptr)
+bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
+                             struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS])
 {
-    struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS] = { NULL };
     struct MPIDI_Gpudt_coll_call c;
     MPI_Aint n;
     uint64_t bytes;
 
+    memset(pace, 0, MPIDI_GPUDT_NIFORMS * sizeof(pace[0]));
     if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
     if (call->kind <= MPIDI_GPUDT_COLL__ALLGATHER) {
@@ -182,7 +182,15 @@ bool MPIDI_Gpudt_icall_start(const struct MPIDI_Gpudt_icall *call, MPIR_Request 
             pace[MPIDI_GPUDT_IFORM__MOVE] = MPIDI_Gpudt_coll_pace(call->comm, kind,
                                                                   MPIDI_Gpudt_move_class(n));
     }
-    return (pace[MPIDI_GPUDT_IFORM__REDUCTION] || pace[MPIDI_GPUDT_IFORM__MOVE]) &&
+    return pace[MPIDI_GPUDT_IFORM__REDUCTION] || pace[MPIDI_GPUDT_IFORM__MOVE];
+}
+
+bool MPIDI_Gpudt_icall_start(const struct MPIDI_Gpudt_icall *call, MPIR_Request ** request,
+                             int *mpi_errno_ptr)
+{
+    struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS];
+
+    return MPIDI_Gpudt_icall_forms(call, pace) &&
         MPIDI_Gpudt_icoll_start(call, pace, request, mpi_errno_ptr);
 }
 

@@ -25,7 +25,11 @@
  * may have succeeded in others, which then decide by more. From then on calls of the
  * communicator may end with an error in some processes, and others may try what these do not.
  * None of them waits for ever for a message: one whose exchange has failed sends what the others
- * may be waiting for (ch3u_gpudt_refuse.c). */
+ * may be waiting for (ch3u_gpudt_refuse.c).
+ *
+ * A start of a persistent call is in no line, since the processes may start such calls in
+ * different orders, also among others: what it decides by is known from the starts of that call
+ * alone. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
@@ -50,10 +54,18 @@ static void finish(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
         o->req->status.MPI_ERROR = mpi_errno;
 }
 
+/* Messages of later starts could be taken for those of a failed one. */
+static void error_keep(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
+{
+    if (o->pcoll)
+        o->pcoll->error_class = MPIR_ERR_GET_CLASS(mpi_errno);
+}
+
 /* End an operation that this process cannot go on with, though the others may. */
 static void fail(struct MPIDI_Gpudt_icoll *o, int mpi_errno)
 {
-    MPIDI_Gpudt_icall_refuse(&o->copy.call, o->tag, mpi_errno);
+    error_keep(o, mpi_errno);
+    MPIDI_Gpudt_icall_refuse(o->call, o->tag, mpi_errno);
     finish(o, mpi_errno);
 }
 
@@ -70,9 +82,10 @@ static void plain_start(struct MPIDI_Gpudt_icoll *o, int (*start) (struct MPIDI_
         o->state = MPIDI_GPUDT_ISTATE__PLAIN;
 }
 
-static int whole_start(struct MPIDI_Gpudt_icoll *o)
+int MPIDI_Gpudt_icoll_whole(struct MPIDI_Gpudt_icoll *o)
 {
-    return MPIDI_Gpudt_icall_plain(&o->copy.call, o->tag, &o->plain);
+    return o->pcoll ? MPIDI_Gpudt_pcoll_plain(o->pcoll, &o->plain) :
+        MPIDI_Gpudt_icall_plain(o->call, o->tag, &o->plain);
 }
 
 /* Take the next form that is possible, or else MPICH's algorithm. */
@@ -87,7 +100,7 @@ static void form_next(struct MPIDI_Gpudt_icoll *o)
             return;
         }
     }
-    plain_start(o, whole_start);
+    plain_start(o, MPIDI_Gpudt_icoll_whole);
 }
 
 static void ask(struct MPIDI_Gpudt_icoll *o)
@@ -165,6 +178,7 @@ static void exchanged(struct MPIDI_Gpudt_icoll *o)
         /* The others may wait for how it ends */
         o->own_end = MPIDI_GPUDT_END__FAILED;
         o->own_errno = o->x.mpi_errno;
+        error_keep(o, o->own_errno);
         o->state = MPIDI_GPUDT_ISTATE__RUNNING;
     } else if (o->x.mpi_errno) {
         fail(o, o->own_errno ? o->own_errno : o->x.mpi_errno);
@@ -225,7 +239,10 @@ static void step(struct MPIDI_Gpudt_icoll *o)
 static void icoll_free(struct MPIDI_Gpudt_icoll *o)
 {
     DL_DELETE(icolls, o);
-    MPIDI_Gpudt_icall_release(&o->copy);
+    if (o->pcoll)
+        MPIDI_Gpudt_pcoll_ended(o->pcoll);
+    else
+        MPIDI_Gpudt_icall_release(&o->copy);
     MPIDI_Gpudt_icoll_mem_put(o);
 }
 
@@ -288,16 +305,21 @@ static int tag_skip(MPIR_Comm * comm)
         MPI_SUCCESS;
 }
 
-/* Make an operation, the last one in the line. If that fails, the others do not wait for this
- * process. */
-static int icoll_make(const struct MPIDI_Gpudt_icall *call, enum MPIDI_Gpudt_iform_e form,
+/* Make an operation: a nonblocking call, the last one in the line, or a start of a persistent one.
+ * If that fails, the others do not wait for this process.
+ *   pcoll  (IN)  NULL: a nonblocking call */
+static int icoll_make(const struct MPIDI_Gpudt_icall *call, struct MPIDI_Gpudt_pcoll *pcoll,
+                      enum MPIDI_Gpudt_iform_e form,
                       struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
                       struct MPIDI_Gpudt_icoll **o_ptr)
 {
     int mpi_errno = MPI_SUCCESS, tag;
     struct MPIDI_Gpudt_icoll *o = NULL;
 
-    mpi_errno = MPIR_Sched_next_tag(call->comm, &tag);
+    if (pcoll)
+        tag = pcoll->tag;
+    else
+        mpi_errno = MPIR_Sched_next_tag(call->comm, &tag);
     if (mpi_errno)
         return mpi_errno;
     mpi_errno = MPIDI_Gpudt_hook_make();
@@ -315,9 +337,17 @@ static int icoll_make(const struct MPIDI_Gpudt_icall *call, enum MPIDI_Gpudt_ifo
     o->form = form;
     for (int i = form; i < MPIDI_GPUDT_NIFORMS; i++)
         o->pace[i] = pace[i];
-    MPIDI_Gpudt_icall_keep(call, &o->copy);
     DL_APPEND(icolls, o);
-    MPIDI_Gpudt_iline_append(o);
+    o->pcoll = pcoll;
+    if (pcoll) {
+        o->call = call;
+        o->past = &pcoll->past;
+    } else {
+        MPIDI_Gpudt_icall_keep(call, &o->copy);
+        o->call = &o->copy.call;
+        o->past = &o->comm->dev.gpudt_coll.past;
+        MPIDI_Gpudt_iline_append(o);
+    }
     MPIDI_Gpudt_wake();
     *o_ptr = o;
 
@@ -345,7 +375,7 @@ bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
         i++;
     if (likely(i == MPIDI_GPUDT_NIFORMS))
         return false;
-    mpi_errno = icoll_make(call, (enum MPIDI_Gpudt_iform_e) i, pace, &o);
+    mpi_errno = icoll_make(call, NULL, (enum MPIDI_Gpudt_iform_e) i, pace, &o);
     MPIR_ERR_CHECK(mpi_errno);
     *request = o->req;
     if (!is_later) {
@@ -357,6 +387,30 @@ bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
   fn_exit:
     *mpi_errno_ptr = mpi_errno;
     return true;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_icoll_restart(struct MPIDI_Gpudt_pcoll *p, enum MPIDI_Gpudt_iform_e form,
+                              MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_pace *pace[MPIDI_GPUDT_NIFORMS];
+    struct MPIDI_Gpudt_icoll *o;
+
+    for (int i = 0; i < MPIDI_GPUDT_NIFORMS; i++)
+        pace[i] = p->has_form[i] ? &p->pace[i] : NULL;
+    mpi_errno = icoll_make(&p->copy.call, p, form, pace, &o);
+    MPIR_ERR_CHECK(mpi_errno);
+    p->o = o;
+    p->nrefs++;
+    *request = o->req;
+    form_of(o)->tell(o);
+    o->state = MPIDI_GPUDT_ISTATE__TELLING;
+    (void) advance(o);
+
+  fn_exit:
+    return mpi_errno;
   fn_fail:
     goto fn_exit;
 }

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* How nonblocking reductions and moves of data between GPUs of a node differ. What they do is what
+/* How nonblocking and persistent reductions and moves of data between GPUs of a node differ. What they do is what
  * blocking ones do (ch3u_gpudt_coll.c, ch3u_gpudt_move.c). */
 
 #include "mpidimpl.h"
@@ -15,7 +15,8 @@ static void reduction_tell(struct MPIDI_Gpudt_icoll *o)
 {
     uint64_t bytes;
 
-    MPIDI_Gpudt_icall_reduction(&o->copy.call, &o->c);
+    MPIDI_Gpudt_icall_reduction(o->call, &o->c);
+    o->c.past = o->past;
     (void) MPIDI_Gpudt_coll_measure(&o->c, &bytes);
     o->c.pace = o->pace[MPIDI_GPUDT_IFORM__REDUCTION];
     o->c.name = o->name;
@@ -66,7 +67,8 @@ static void reduction_release(struct MPIDI_Gpudt_icoll *o)
 
 static void move_tell(struct MPIDI_Gpudt_icoll *o)
 {
-    MPIDI_Gpudt_icall_move(&o->copy.call, &o->m);
+    MPIDI_Gpudt_icall_move(o->call, &o->m);
+    o->m.past = o->past;
     o->move_pace = o->pace[MPIDI_GPUDT_IFORM__MOVE];
     MPIDI_Gpudt_move_describe(&o->m, &o->own_ability);
     MPIDI_Gpudt_exchange_all(&o->x, o->comm, o->tag, &o->own_ability, sizeof(o->own_ability),
@@ -115,7 +117,7 @@ static enum MPIDI_Gpudt_end_e move_start(struct MPIDI_Gpudt_icoll *o)
 static int move_rest(struct MPIDI_Gpudt_icoll *o)
 {
     o->move_pace->is_refused = true;
-    return MPIDI_Gpudt_icall_plain(&o->copy.call, o->tag, &o->plain);
+    return MPIDI_Gpudt_icoll_whole(o);
 }
 
 static void move_release(struct MPIDI_Gpudt_icoll *o)

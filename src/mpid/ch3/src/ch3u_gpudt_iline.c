@@ -44,7 +44,7 @@ static bool is_pace_held(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace,
 
 bool MPIDI_Gpudt_iline_is_first(const struct MPIDI_Gpudt_icoll *o)
 {
-    return o->comm->dev.gpudt_coll.line == o;
+    return o->pcoll || o->comm->dev.gpudt_coll.line == o;
 }
 
 bool MPIDI_Gpudt_iline_can_ask(const struct MPIDI_Gpudt_icoll *o)

@@ -4,12 +4,23 @@
  */
 
 /* Buffers of reductions between GPUs of a node, see ch3u_gpudt_coll.c: what a process tells the others
- * of its own, and what a communicator remembers of those of earlier calls. */
+ * of its own, and what a communicator, or a persistent call, remembers of those of earlier calls. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
 
 #define NKNOWN 16               /* sets of buffers that a communicator remembers */
+
+static int known_count(const struct MPIDI_Gpudt_past *past)
+{
+    return past->is_of_one ? 1 : NKNOWN;
+}
+
+void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past)
+{
+    MPL_free(past->known);
+    past->known = NULL;
+}
 
 /* Describe the buffers of this process. Returns whether they are for this way. */
 static bool buffers_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own)
@@ -29,14 +40,14 @@ static bool buffers_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt
 
 void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own)
 {
-    MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
+    struct MPIDI_Gpudt_past *past = c->past;
 
     memset(own, 0, sizeof(*own));
     own->has_gpu = MPIR_Gpudt_is_present();
     if (buffers_describe(c, own)) {
-        if (coll->known == NULL)
-            coll->known = MPL_calloc(NKNOWN, sizeof(*coll->known), MPL_MEM_COMM);
-        own->is_able = coll->known != NULL;
+        if (past->known == NULL)
+            past->known = MPL_calloc(known_count(past), sizeof(*past->known), MPL_MEM_COMM);
+        own->is_able = past->known != NULL;
     }
 }
 
@@ -75,19 +86,19 @@ static bool is_known(const struct MPIDI_Gpudt_known *k, const struct MPIDI_Gpudt
  * used for longest. */
 static struct MPIDI_Gpudt_known *known_find(const struct MPIDI_Gpudt_coll_call *c)
 {
-    MPIDI_Gpudt_coll_t *coll = &c->comm->dev.gpudt_coll;
-    struct MPIDI_Gpudt_known *all = coll->known, *k = &all[0];
+    struct MPIDI_Gpudt_known *all = c->past->known, *k = &all[0];
+    const int n = known_count(c->past);
 
-    for (int i = 0; i < NKNOWN && !is_known(k, c); i++)
+    for (int i = 0; i < n && !is_known(k, c); i++)
         k = &all[i];
     if (!is_known(k, c)) {
-        for (int i = 0; i < NKNOWN; i++)
+        for (int i = 0; i < n; i++)
             k = all[i].last_use < k->last_use ? &all[i] : k;
         k->is_refused = k->is_exchanged = false;
         k->lost_us = 0;
         memcpy(k->name, c->name, (size_t) c->comm->local_size * sizeof(k->name[0]));
     }
-    k->last_use = ++coll->nuses;
+    k->last_use = ++c->past->nuses;
     return k;
 }
 

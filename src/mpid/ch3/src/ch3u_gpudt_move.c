@@ -101,8 +101,7 @@ bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt
 
     pace->is_refused = false;
     MPIDI_Gpudt_coll_pace_set(pace, is_able);
-    return is_able && MPIDI_Gpudt_coll_is_worth_mapping(&m->comm->dev.gpudt_coll.lost_us,
-                                                        MPL_MAX(m->bytes, 0));
+    return is_able && MPIDI_Gpudt_coll_is_worth_mapping(&m->past->lost_us, MPL_MAX(m->bytes, 0));
 }
 
 /* ---- calls ---- */
@@ -226,6 +225,7 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     m.root = root;
     m.comm = comm;
     m.errflag = errflag;
+    m.past = &comm->dev.gpudt_coll.past;
     MPIDI_Gpudt_move_set(&m, send, recv);
     mpi_errno = move_try(&m, pace, &is_done);
     if (unlikely(mpi_errno))

@@ -50,6 +50,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_move.c               \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
     src/mpid/ch3/src/ch3u_gpudt_nodes.c              \
+    src/mpid/ch3/src/ch3u_gpudt_pcoll.c              \
     src/mpid/ch3/src/ch3u_gpudt_peer.c               \
     src/mpid/ch3/src/ch3u_gpudt_pull.c               \
     src/mpid/ch3/src/ch3u_gpudt_push.c               \
