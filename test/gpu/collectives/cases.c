@@ -4,7 +4,7 @@
  */
 
 /* Reductions that fail with the release's own handling of device memory, each by itself; and where
- * temporary buffers are. */
+ * temporary buffers are, also of calls that move data. */
 
 #include "collectives.h"
 #include "report.h"
@@ -173,6 +173,71 @@ static void temporaries_run(enum mode mode, int n)
     free(host);
 }
 
+/* A call that moves n elements, or so many to each process, of which MPICH's algorithm keeps some in
+ * a temporary buffer. */
+static void moved_call(enum what what, enum mode mode, MPI_Comm comm, MPI_Datatype type, int n)
+{
+    struct call c = {.what = what,.mode = mode,.comm = comm,.root = nprocs - 1 };
+
+    c.send = (struct part) {.is_used = what != CALL__bcast,.n = 1,.kind = MEM__DEVICE };
+    c.recv = (struct part) {.is_used = 1,.n = what == CALL__bcast ? 1 : nprocs,
+        .kind = MEM__DEVICE
+    };
+    c.send.is_in_place = what == CALL__alltoall;
+    c.send.count[0] = n;
+    c.send.type[0] = type;
+    for (int i = 0; i < c.recv.n; i++) {
+        c.recv.count[i] = n;
+        c.recv.displ[i] = (MPI_Aint) i * n;
+        c.recv.type[i] = type;
+    }
+    part_measure(&c.send, 0);
+    part_measure(&c.recv, 0);
+    if (!call_check(&c, bytes_fill, (unsigned) (1000 * n + rank)))
+        fprintf(stderr, "... %s of %d elements, mode %d\n", call_name(what), n, (int) mode);
+}
+
+/* Calls of n elements of 16 bytes, on a new communicator: MPICH's algorithms do them.
+ *   most  (IN)  temporary buffers in GPU memory of each call in this process; -1: at least one */
+static void moved_calls(enum mode mode, MPI_Datatype type, int n, int most)
+{
+    static const enum what calls[] = { CALL__alltoall, CALL__bcast };
+    MPI_Comm comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 2; i++) {
+        long temps = (long) report_variable("gpudt_temps");
+
+        moved_call(calls[i], mode, comm, type, n);
+        temps = (long) report_variable("gpudt_temps") - temps;
+        if (nprocs > 1 && (most < 0 ? temps == 0 : temps > most))
+            report_fail("%s of %d elements, mode %d: %ld temporary buffers on the GPU",
+                        call_name(calls[i]), n, (int) mode, temps);
+    }
+    MPI_Comm_free(&comm);
+}
+
+/* Data in GPU memory that is moved: its temporary buffers are on the GPU, too, unless they are short,
+ * or there is no memory. */
+static void moved_run(enum mode mode)
+{
+    enum { SHORT = 100, LONG = 6000, LONGER = 30000 };
+    const char *limit = getenv("MPIR_CVAR_GPUDT_TEMP_MIB");
+    const int is_never = limit && strcmp(limit, "0") == 0;
+    MPI_Datatype type;
+
+    MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    moved_calls(mode, type, SHORT, 0);
+    moved_calls(mode, type, LONG, is_never ? 0 : -1);
+    if (gpu.is_emulated) {
+        gpu.emu_fail_set("cuMemAlloc", 1, CUDA_ERROR_OUT_OF_MEMORY, 0);
+        moved_calls(mode, type, LONGER, 0);
+        gpu.emu_fail_set(NULL, 0, 0, 0);
+    }
+    MPI_Type_free(&type);
+}
+
 void cases_run(void)
 {
     static const struct {
@@ -200,6 +265,7 @@ void cases_run(void)
         temporaries_run(mode, 3);
         temporaries_run(mode, 100000);
         temporaries_run(mode, 90000);   /* in the same buffers */
+        moved_run(mode);
     }
     MPI_Op_free(&affine);
 }

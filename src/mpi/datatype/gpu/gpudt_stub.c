@@ -405,6 +405,11 @@ void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatyp
     return MPL_malloc(n, MPL_MEM_BUFFER);
 }
 
+void *MPIR_Gpudt_temp_alloc_moved(const void *buf, MPI_Datatype datatype, MPI_Aint n)
+{
+    return MPL_malloc(n, MPL_MEM_BUFFER);
+}
+
 void MPIR_Gpudt_temp_free(void *mem)
 {
     MPL_free(mem);

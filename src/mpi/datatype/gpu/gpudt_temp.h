@@ -3,16 +3,19 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Memory for the intermediate results of reductions: on the GPU that the program's data is on, so
- * that each step is a message and a kernel there. Which memory a process takes does not change what
- * it sends and receives, so processes need not agree.
+/* Memory for what MPICH's algorithms of collectives keep between messages: on the GPU that the program's
+ * data is on, so that each step is a message, and a kernel or copy there. Which memory a process takes
+ * does not change what it sends and receives, so processes need not agree.
  *
- * Included by the files of MPICH's algorithms, in which it changes three macros. A buffer that
- * MPIR_CHKLMEM_MALLOC allocates as `void *` is a temporary of elements of `datatype`, and is where
- * MPIR_GPUDT_TEMP_LIKE is; MPIR_CHKLMEM_FREEALL also frees those. So is a buffer of
- * MPIR_Sched_alloc_state, which belongs to a schedule, if its size is an MPI_Aint: counts times an
- * extent. Arrays of numbers have other types, and other types of sizes since these are counts times
- * a sizeof; they remain in host memory. */
+ * Included by the files of the algorithms, in which it changes three macros. A buffer that
+ * MPIR_CHKLMEM_MALLOC allocates as `void *` is a temporary one, and MPIR_CHKLMEM_FREEALL also frees
+ * those. So is a buffer of MPIR_Sched_alloc_state, which belongs to a schedule, unless its size is that
+ * of a type. Arrays of numbers have other types, and other types of sizes since these are counts times
+ * a sizeof; they remain in host memory.
+ *
+ * In reductions, temporary buffers have elements of `datatype`, and are where MPIR_GPUDT_TEMP_LIKE is.
+ * A file that defines MPIR_GPUDT_TEMP_MOVED only moves data: the buffer that they are like, and its
+ * datatype, separated by a comma. */
 
 #ifndef GPUDT_TEMP_H_INCLUDED
 #define GPUDT_TEMP_H_INCLUDED
@@ -28,9 +31,21 @@
  * memory; NULL: out of memory. Owned by the caller until MPIR_Gpudt_temp_free. */
 void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype);
 
+/* The same for data that is only moved. Short buffers are in host memory.
+ *   buf, datatype  (IN)  a buffer with such data, and the datatype of its elements
+ *   n              (IN)  bytes */
+void *MPIR_Gpudt_temp_alloc_moved(const void *buf, MPI_Datatype datatype, MPI_Aint n);
+
 /* Free a temporary buffer, or memory of MPL_malloc. Nothing accesses it any more; NULL is
  * allowed. */
 void MPIR_Gpudt_temp_free(void *mem);
+
+#ifdef MPIR_GPUDT_TEMP_MOVED
+
+#define MPIR_GPUDT_TEMP_ALLOC(n_) MPIR_Gpudt_temp_alloc_moved(MPIR_GPUDT_TEMP_MOVED, n_)
+#define MPIR_GPUDT_TEMP_IS(n_) (!__builtin_types_compatible_p(__typeof__(n_), size_t))
+
+#else
 
 /* The buffer that temporary ones are combined into, or, where that may be a temporary one too, the
  * buffer that the data comes from. */
@@ -38,10 +53,15 @@ void MPIR_Gpudt_temp_free(void *mem);
 #define MPIR_GPUDT_TEMP_LIKE (sendbuf != MPI_IN_PLACE ? sendbuf : recvbuf)
 #endif
 
+#define MPIR_GPUDT_TEMP_ALLOC(n_)                                                               \
+    MPIR_Gpudt_temp_alloc((const char *) MPIR_GPUDT_TEMP_LIKE + true_lb, n_, op, datatype)
+#define MPIR_GPUDT_TEMP_IS(n_) __builtin_types_compatible_p(__typeof__(n_), MPI_Aint)
+
+#endif /* MPIR_GPUDT_TEMP_MOVED */
+
 #define MPIR_GPUDT_TEMP_MALLOC(type_, n_, class_)                                               \
     (unlikely(MPIR_Gpudt_is_possible()) && __builtin_types_compatible_p(type_, void *) ?        \
-     MPIR_Gpudt_temp_alloc((const char *) MPIR_GPUDT_TEMP_LIKE + true_lb, n_, op, datatype) :   \
-     MPL_malloc(n_, class_))
+     MPIR_GPUDT_TEMP_ALLOC(n_) : MPL_malloc(n_, class_))
 
 #undef MPIR_CHKLMEM_MALLOC
 #define MPIR_CHKLMEM_MALLOC(pointer_, type_, n_, rc_, name_, class_)                            \
@@ -65,10 +85,7 @@ void MPIR_Gpudt_temp_free(void *mem);
 
 #undef MPIR_Sched_alloc_state
 #define MPIR_Sched_alloc_state(s_, n_)                                                          \
-    (unlikely(MPIR_Gpudt_is_possible()) &&                                                      \
-     __builtin_types_compatible_p(__typeof__(n_), MPI_Aint) ?                                   \
-     MPIDU_Sched_keep_state(s_, MPIR_Gpudt_temp_alloc((const char *) MPIR_GPUDT_TEMP_LIKE +     \
-                                                      true_lb, n_, op, datatype)) :             \
-     MPIDU_Sched_alloc_state(s_, n_))
+    (unlikely(MPIR_Gpudt_is_possible()) && MPIR_GPUDT_TEMP_IS(n_) ?                             \
+     MPIDU_Sched_keep_state(s_, MPIR_GPUDT_TEMP_ALLOC(n_)) : MPIDU_Sched_alloc_state(s_, n_))
 
 #endif /* GPUDT_TEMP_H_INCLUDED */

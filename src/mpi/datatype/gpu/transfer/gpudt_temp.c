@@ -30,13 +30,25 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Mebibytes of GPU memory for temporary buffers of reductions, in all. They are kept for later
-        reductions. Those that do not fit are in host memory; 0: all of them.
+        Mebibytes of GPU memory for temporary buffers of MPICH's algorithms of collectives, in all.
+        They are kept for later collectives. Those that do not fit are in host memory; 0: all of them.
+
+    - name        : MPIR_CVAR_GPUDT_TEMP_MIN
+      category    : GPUDT
+      type        : int
+      default     : 65536
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes of the shortest temporary buffers in GPU memory of collectives that move data, if the data
+        is there. Shorter ones are in host memory. Those of reductions are in GPU memory in any case.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 #define MIN_SZ (64 << 10)       /* bytes of the smallest buffer */
+#define NO_KERNEL (-1)
 #define PARTS 4                 /* sizes between two powers of two: a quarter is wasted at most */
 
 struct temp {
@@ -179,7 +191,8 @@ static struct temp *temp_make(MPII_Gpudt_engine_t * engine, size_t sz)
 }
 
 /* A buffer on the GPU that an address belongs to; NULL: there is no such GPU, or it has no memory
- * or not this kernel. */
+ * or not this kernel.
+ *   kernel  (IN)  NO_KERNEL: none is needed */
 static struct temp *temp_on_gpu(const void *like, MPI_Aint n, int kernel)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
@@ -193,7 +206,8 @@ static struct temp *temp_on_gpu(const void *like, MPI_Aint n, int kernel)
         ptr.mem != MPIR_GPUDT_MEM__DEVICE ||
         MPII_Gpudt_engine_enter(drv, ptr.device, ptr.ctx, &engine, &entered) != MPI_SUCCESS)
         return NULL;
-    if (MPII_Gpudt_module_kernel(engine, kernel, &function) == MPI_SUCCESS && function) {
+    if (kernel == NO_KERNEL ||
+        (MPII_Gpudt_module_kernel(engine, kernel, &function) == MPI_SUCCESS && function)) {
         t = temp_take(engine, size_round(n));
         if (t == NULL)
             t = temp_make(engine, size_round(n));
@@ -204,6 +218,16 @@ static struct temp *temp_on_gpu(const void *like, MPI_Aint n, int kernel)
     return t;
 }
 
+/* The memory of a buffer, or host memory if it is NULL. */
+static void *temp_or_host(const struct temp *t, MPI_Aint n)
+{
+    if (t == NULL)
+        return MPL_malloc(n, MPL_MEM_BUFFER);
+    MPL_atomic_fetch_add_int(&nused, 1);
+    MPII_GPUDT_COUNT(temps, 1);
+    return t->mem;
+}
+
 void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
 {
     struct temp *t = NULL;
@@ -211,11 +235,19 @@ void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatyp
 
     if (n > 0 && MPIR_CVAR_GPUDT_TEMP_MIB > 0 && MPII_Gpudt_reduction_find(op, datatype, &r))
         t = temp_on_gpu(like, n, r.kernel);
-    if (t == NULL)
-        return MPL_malloc(n, MPL_MEM_BUFFER);
-    MPL_atomic_fetch_add_int(&nused, 1);
-    MPII_GPUDT_COUNT(temps, 1);
-    return t->mem;
+    return temp_or_host(t, n);
+}
+
+void *MPIR_Gpudt_temp_alloc_moved(const void *buf, MPI_Datatype datatype, MPI_Aint n)
+{
+    struct temp *t = NULL;
+    MPI_Aint true_lb;
+
+    if (n > 0 && n >= MPIR_CVAR_GPUDT_TEMP_MIN && MPIR_CVAR_GPUDT_TEMP_MIB > 0) {
+        MPIR_Datatype_get_true_lb(datatype, &true_lb);
+        t = temp_on_gpu((const char *) buf + true_lb, n, NO_KERNEL);
+    }
+    return temp_or_host(t, n);
 }
 
 /* Return a buffer; false if it is none. */
