@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Reductions, and a collective in place, by MPICH's algorithms (MPIR_CVAR_GPUDT_COLL=never) in which a
+/* Reductions, and other collectives, by MPICH's algorithms (MPIR_CVAR_GPUDT_COLL=never) in which a
  * driver call of one process fails: none of the others waits for a message of that process, which goes
  * on, and it gets an error unless all have the right result. moves.c has collectives that move data. */
 
@@ -26,7 +26,8 @@ static const struct {
     int is_in_place;
 } cases[] = {
     {CALL__reduce, 0}, {CALL__allreduce, 0}, {CALL__reduce_scatter_block, 0},
-    {CALL__reduce_scatter, 1}, {CALL__scan, 0}, {CALL__exscan, 1}, {CALL__alltoall, 1}
+    {CALL__reduce_scatter, 1}, {CALL__scan, 0}, {CALL__exscan, 1}, {CALL__alltoall, 1},
+    {CALL__scatterv, 0}
 };
 #define NCASES ((int) (sizeof(cases) / sizeof(cases[0])))
 
@@ -39,11 +40,13 @@ static const struct {
  *   from  (IN)  MPI_IN_PLACE: they are in to */
 static int flat_call(MPI_Comm comm, enum what what, const void *from, void *to, int n)
 {
-    int blocks[MAX_PROCS], err;
+    int blocks[MAX_PROCS], displs[MAX_PROCS], err;
     MPI_Request request;
 
-    for (int i = 0; i < nprocs; i++)
+    for (int i = 0; i < nprocs; i++) {
         blocks[i] = n / nprocs;
+        displs[i] = i * blocks[i];
+    }
     switch (what) {
         case CALL__reduce:
             return CALL(Reduce, reduce, from, to, n, MPI_INT, MPI_SUM, 0, comm);
@@ -56,6 +59,9 @@ static int flat_call(MPI_Comm comm, enum what what, const void *from, void *to, 
             return CALL(Reduce_scatter, reduce_scatter, from, to, blocks, MPI_INT, MPI_SUM, comm);
         case CALL__scan:
             return CALL(Scan, scan, from, to, n, MPI_INT, MPI_SUM, comm);
+        case CALL__scatterv:
+            return CALL(Scatterv, scatterv, from, blocks, displs, MPI_INT, to, n / nprocs, MPI_INT,
+                        0, comm);
         case CALL__alltoall:
             return CALL(Alltoall, alltoall, from, n / nprocs, MPI_INT, to, n / nprocs, MPI_INT,
                         comm);
@@ -78,7 +84,8 @@ static int sum_of(int i, int k)
 /* Whether the result of this process, of a call that has succeeded, is right. */
 static int is_right(enum what what, const int *values, int n)
 {
-    const int is_scatter = what == CALL__reduce_scatter || what == CALL__reduce_scatter_block;
+    const int is_scatter = what == CALL__reduce_scatter || what == CALL__reduce_scatter_block ||
+        what == CALL__scatterv;
     int first = is_scatter ? n / nprocs * rank : 0, ok = 1, summands = nprocs;
 
     if ((what == CALL__reduce && rank != 0) || (what == CALL__exscan && rank == 0))
@@ -88,6 +95,8 @@ static int is_right(enum what what, const int *values, int n)
     for (int k = 0; k < (is_scatter ? n / nprocs : n); k++) {
         if (what == CALL__alltoall)
             ok &= values[k] == operand(k / (n / nprocs), n / nprocs * rank + k % (n / nprocs));
+        else if (what == CALL__scatterv)
+            ok &= values[k] == operand(0, first + k);
         else
             ok &= values[k] == sum_of(summands, first + k);
     }
