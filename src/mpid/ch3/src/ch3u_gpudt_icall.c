@@ -56,8 +56,10 @@ void MPIDI_Gpudt_icall_keep(const struct MPIDI_Gpudt_icall *call,
     copy->call = *call;
     vector_keep(&copy->call.send, &copy->send, n,
                 call->send.buf != MPI_IN_PLACE && (is_root || !is_scatter));
+    /* Where a reduction has no result, its buffer may have any value, also that of MPI_IN_PLACE;
+     * count and datatype are those of its operands */
     vector_keep(&copy->call.recv, &copy->recv, n,
-                call->recv.buf != MPI_IN_PLACE && (is_root || !is_gather));
+                is_scatter ? call->recv.buf != MPI_IN_PLACE : is_root || !is_gather);
 }
 
 void MPIDI_Gpudt_icall_release(struct MPIDI_Gpudt_icall_copy *copy)

@@ -79,7 +79,12 @@ bool MPIDI_Gpudt_pcoll_start(MPIR_Request * req, int *mpi_errno_ptr)
     if (p == NULL)
         return false;
     errclass = p->error_class;
-    MPIR_ERR_CHKANDJUMP(errclass, mpi_errno, errclass, "**gpudt_pcoll");
+    if (errclass) {
+        MPIR_ERR_SET(mpi_errno, errclass, "**gpudt_pcoll");
+        /* Others may not have seen the error, and go on */
+        MPIDI_Gpudt_icall_refuse(&p->copy.call, p->tag, mpi_errno);
+        goto fn_fail;
+    }
     form = first_form(p);
     if (likely(form == MPIDI_GPUDT_NIFORMS))
         return false;
