@@ -51,6 +51,20 @@ static void begin(struct mem *mem)
               N * sizeof(int));
 }
 
+/* Wait until all the others have ended what they did before one of them dies: at the news of a death,
+ * a process does not read what that process has sent. */
+static void death_await(int dying)
+{
+    int token = 0;
+
+    if (rank != dying)
+        CHECK_MPI(MPI_Send(&token, 1, MPI_INT, dying, 2, MPI_COMM_WORLD));
+    else
+        for (int i = 0; i < nprocs - 1; i++)
+            CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD,
+                               MPI_STATUS_IGNORE));
+}
+
 void dies_run(void)
 {
     struct mem mem;
@@ -60,6 +74,8 @@ void dies_run(void)
     begin(&mem);
     /* The second time the last process dies, having told the others of its buffers, or not */
     for (int i = 0; i < 2; i++) {
+        if (i == 1)
+            death_await(nprocs - 1);
         if (i == 1 && rank == nprocs - 1) {
             if (nprocs % 2)
                 CHECK_MPI(sum_start(&mem, &request));
@@ -107,6 +123,7 @@ void dies_blocking_run(int is_before)
     begin(&mem);
     CHECK_MPI(sum_start(&mem, NULL));
     CHECK(is_summed(&mem));
+    death_await(0);
     /* Process 0 dies: before the others call, or waiting for the second half of them, having told the
      * first half what these need. */
     if (rank == 0 && is_before)
