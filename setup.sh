@@ -153,7 +153,7 @@ build_halo3d() {
     fi
 }
 
-# Without static libraries, since they double the number of compilations.
+# Without static libraries, as the third build of check
 demo() {
     build demo --disable-static "$@"
     step "installing to $top/install" install.log make install
@@ -182,14 +182,15 @@ check_build() {
 }
 
 # The second build also tests without Fortran and with MPICH's hwloc. It compiles kernels for one
-# architecture only, since the emulated GPU has kernels of its own.
+# architecture only, since the emulated GPU has kernels of its own. The third one has no static
+# libraries, since they double the number of compilations.
 check() {
     passed=0 failed=0
     build nemesis "$@"
     check_build nemesis
     build sock "$@" --with-device=ch3:sock --with-hwloc=embedded --disable-fortran GPUDT_CUDA_ARCHS=90
     check_build sock
-    build host-only "$@" --with-cuda=no --disable-fortran
+    build host-only "$@" --with-cuda=no --disable-fortran --disable-static
     check_build host-only "install examples"
     echo "$passed passed, $failed failed"
     test "$failed" -eq 0

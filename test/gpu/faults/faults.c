@@ -11,7 +11,9 @@
  *   --only TEXT   scenarios with this in their name
  *   --at N        the Nth call only, and show it
  *   --kind N      this kind of fault only (number in the table of kinds below)
- *   --jobs N      processes at a time (2) */
+ *   --jobs N      processes at a time (2)
+ *   --one-in N    one call in N, the seed tells which ones (1: all)
+ *   --seed S */
 
 #include "faults.h"
 
@@ -55,7 +57,7 @@ struct job {
 
 static struct job jobs[MAX_JOBS];
 static int max_jobs = 2, only_kind = -1;
-static long only_at;
+static long only_at, one_in = 1, seed;
 static const char *only_name = "";
 static long ntries, nwrong;
 
@@ -212,7 +214,7 @@ static void scenario_try(const struct scenario *scenario, const struct kind *kin
         nwrong++;
     }
     for (long at = 1, last = *calls_total; at <= last; at++) {
-        if (only_at == 0 || only_at == at)
+        if (only_at ? only_at == at : (at + seed + (kind - kinds)) % one_in == 0)
             job_start(scenario, kind, at);
     }
     while (jobs_busy())
@@ -224,6 +226,7 @@ static void options_read(int argc, char **argv)
     static const struct option options[] = {
         {"only", required_argument, NULL, 'o'}, {"at", required_argument, NULL, 'a'},
         {"kind", required_argument, NULL, 'k'}, {"jobs", required_argument, NULL, 'j'},
+        {"one-in", required_argument, NULL, 'i'}, {"seed", required_argument, NULL, 's'},
         {NULL, 0, NULL, 0}
     };
 
@@ -236,11 +239,17 @@ static void options_read(int argc, char **argv)
             only_kind = atoi(optarg);
         else if (option == 'j')
             max_jobs = atoi(optarg);
+        else if (option == 'i')
+            one_in = atol(optarg);
+        else if (option == 's')
+            seed = atol(optarg);
         else
             optind = argc + 1;
     }
-    if (optind != argc || max_jobs < 1 || max_jobs > MAX_JOBS || only_kind >= NKINDS) {
-        fprintf(stderr, "usage: faults [--only TEXT] [--at N] [--kind N] [--jobs N]\n");
+    if (optind != argc || max_jobs < 1 || max_jobs > MAX_JOBS || only_kind >= NKINDS ||
+        one_in < 1 || seed < 0) {
+        fprintf(stderr, "usage: faults [--only TEXT] [--at N] [--kind N] [--jobs N] "
+                "[--one-in N] [--seed S]\n");
         exit(2);
     }
 }
