@@ -104,6 +104,15 @@ static void tags_run(void)
 
 /* ---- a process that cannot take part ---- */
 
+/* Whether an error tells that the last process has failed. */
+static int is_of_last(int err)
+{
+    char text[100];
+
+    snprintf(text, sizeof(text), "Process %d could not do its part of a collective", nprocs - 1);
+    return MPIR_ERR_GET_CLASS(err) == MPI_ERR_OTHER && strstr(report_mpi_text(err), text) != NULL;
+}
+
 static void no_memory_run(void)
 {
     MPI_Request request;
@@ -117,6 +126,7 @@ static void no_memory_run(void)
         if (err == MPI_SUCCESS)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK((err != MPI_SUCCESS) == (i == 0));
+        CHECK(i > 0 || is_of_last(err) == (rank < nprocs - 1));
         CHECK(i == 0 || sum[0] == nprocs * (nprocs - 1) / 2);
     }
 }
@@ -236,7 +246,10 @@ static void truncated_run(void)
     MPI_Request request;
     long before = 0;
     int err, is_there;
+    char short_text[100];
 
+    snprintf(short_text, sizeof(short_text), "Process 1 has sent %d bytes about its part of a collective",
+             (int) sizeof(struct MPIDI_Gpudt_ability));
     for (int i = 0; i < REPEATS; i++) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
         /* The message of the reduction is there before the broadcast looks for its own, which is
@@ -251,6 +264,7 @@ static void truncated_run(void)
         if (err == MPI_SUCCESS)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(err != MPI_SUCCESS);
+        CHECK(rank > 0 || strstr(report_mpi_text(err), short_text) != NULL);
         MPI_Barrier(MPI_COMM_WORLD);
         /* What nobody has received */
         CHECK(MPIDI_CH3U_Clean_recvq(comm_of(comms[i])) == MPI_SUCCESS);

@@ -19,6 +19,7 @@
 /* Messages from and to the other processes in flight. */
 struct MPIDI_Gpudt_exchange {
     MPIR_Request *send[MPIR_GPUDT_COMBINE_MAX], *recv[MPIR_GPUDT_COMBINE_MAX];  /* NULL: none */
+    int recv_sz[MPIR_GPUDT_COMBINE_MAX];        /* bytes that are to arrive */
     int mpi_errno;              /* the first error */
 };
 

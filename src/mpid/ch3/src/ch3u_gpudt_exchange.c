@@ -30,6 +30,7 @@ void MPIDI_Gpudt_exchange_recv(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm,
     /* One that fails because of what has already arrived is complete: to be released as others
      * are */
     x->recv[rank] = mpi_errno && req && !MPIR_Request_is_complete(req) ? NULL : req;
+    x->recv_sz[rank] = sz;
     error_note(x, mpi_errno);
 }
 
@@ -58,25 +59,36 @@ void MPIDI_Gpudt_exchange_all(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm, 
     }
 }
 
-/* Release a request if it is complete.
- *   is_recv  (IN)  whether its tag may say that the sender has failed
- * Returns whether it was, or there was none. */
-static bool request_test(struct MPIDI_Gpudt_exchange *x, MPIR_Request ** req, bool is_recv)
+/* The error of a message that has arrived. */
+static int recv_error(const struct MPIDI_Gpudt_exchange *x, MPIR_Request * req, int rank)
 {
+    int mpi_errno = req->status.MPI_ERROR;
+    const int sz = (int) MPIR_STATUS_GET_COUNT(req->status);
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno;
 
+    MPIR_Process_status(&req->status, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP1(errflag != MPIR_ERR_NONE, mpi_errno, errflag == MPIR_ERR_PROC_FAILED ?
+                         MPIX_ERR_PROC_FAILED : MPI_ERR_OTHER, "**gpudt_combine",
+                         "**gpudt_combine %d", rank);
+    /* A longer one is cut off, which is an error */
+    MPIR_ERR_CHKANDJUMP3(sz != x->recv_sz[rank], mpi_errno, MPI_ERR_OTHER, "**gpudt_told",
+                         "**gpudt_told %d %d %d", rank, sz, x->recv_sz[rank]);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether there is no request, or it is complete, and has been released. */
+static bool request_test(struct MPIDI_Gpudt_exchange *x, MPIR_Request ** req, int rank)
+{
     if (*req == NULL)
         return true;
     if (!MPIR_Request_is_complete(*req))
         return false;
-    mpi_errno = (*req)->status.MPI_ERROR;
-    if (is_recv)
-        MPIR_Process_status(&(*req)->status, &errflag);
-    if (mpi_errno == MPI_SUCCESS && errflag != MPIR_ERR_NONE)
-        MPIR_ERR_SET(mpi_errno, errflag == MPIR_ERR_PROC_FAILED ? MPIX_ERR_PROC_FAILED :
-                     MPI_ERR_OTHER, "**comm");
-    error_note(x, mpi_errno);
+    error_note(x, req == &x->recv[rank] ? recv_error(x, *req, rank) : (*req)->status.MPI_ERROR);
     MPIR_Request_free(*req);
     *req = NULL;
     return true;
@@ -87,8 +99,8 @@ bool MPIDI_Gpudt_exchange_test(struct MPIDI_Gpudt_exchange *x)
     bool has_ended = true;
 
     for (int i = 0; i < MPIR_GPUDT_COMBINE_MAX; i++) {
-        has_ended &= request_test(x, &x->recv[i], true);
-        has_ended &= request_test(x, &x->send[i], false);
+        has_ended &= request_test(x, &x->recv[i], i);
+        has_ended &= request_test(x, &x->send[i], i);
     }
     return has_ended;
 }
