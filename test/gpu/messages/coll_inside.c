@@ -11,6 +11,8 @@
  *     coll_inside no-memory    a process that has no memory for an operation
  *     coll_inside refused      a process that takes no part in calls that the others do by MPICH's
  *                              algorithms: with MPIR_CVAR_GPUDT_COLL=never
+ *     coll_inside restarted    a process that has seen an error of a persistent call before, and the
+ *                              others have not
  *     coll_inside truncated    processes that make different calls */
 
 #include "mpidimpl.h"
@@ -228,6 +230,33 @@ static void refused_run(void)
         MPI_Comm_free(&comms[i]);
 }
 
+/* As when an exchange has failed in the last start, though the others were told what they needed. */
+static void restarted_run(void)
+{
+    MPI_Request request;
+    MPIR_Request *req;
+    int err;
+
+    CHECK_MPI(MPI_Allreduce_init(from, to, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                                 &request));
+    for (int i = 0; i < 3; i++) {
+        from[0] = rank;
+        if (i == 1 && rank == nprocs - 1) {
+            MPIR_Request_get_ptr(request, req);
+            req->u.persist_coll.gpudt->error_class = MPI_ERR_TRUNCATE;
+        }
+        err = MPI_Start(&request);
+        CHECK(i == 0 || rank < nprocs - 1 || MPIR_ERR_GET_CLASS(err) == MPI_ERR_TRUNCATE);
+        if (err == MPI_SUCCESS)
+            err = MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK((err != MPI_SUCCESS) == (i > 0));
+        CHECK(i != 1 || is_of_last(err) == (rank < nprocs - 1));
+        CHECK(i > 0 || to[0] == nprocs * (nprocs - 1) / 2);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK_MPI(MPI_Request_free(&request));
+}
+
 /* ---- different calls ---- */
 
 static long requests_in_use(void)
@@ -294,6 +323,8 @@ int main(int argc, char **argv)
         no_memory_run();
     else if (strcmp(what, "refused") == 0)
         refused_run();
+    else if (strcmp(what, "restarted") == 0)
+        restarted_run();
     else if (strcmp(what, "truncated") == 0)
         truncated_run();
     else
