@@ -145,6 +145,23 @@ void computed_free(struct computed *p);
  * MPI_COMM_WORLD. */
 long direct_count(void);
 
+/* ---- calls between two groups ---- */
+
+#define NINTER 11
+extern const enum what inter_whats[NINTER];
+
+/* An intercommunicator between the first half of the processes, rounded down, and the others. Freed by
+ * the caller. */
+MPI_Comm inter_comm(void);
+/* One of inter_whats, blocking or nonblocking, of n integers of each process, or n for all of a group.
+ * Calls with a root give data of the first process to the second group, or the other way round. Returns
+ * its error. */
+int inter_call(MPI_Comm comm, enum mode mode, enum what what, const void *from, void *to, int n);
+/* Whether the result of a call that has succeeded is right, if `from` was flat_operand. */
+int inter_is_right(enum what what, const int *values, int n);
+/* Integer k of what a process of the world has. */
+int flat_operand(int i, int k);
+
 /* ---- operands of reductions ---- */
 
 /* A predefined operation and a datatype it is defined for. */
@@ -214,8 +231,9 @@ void pending_run(unsigned long seed);
 /* A process dies while one is in flight, or before or in a blocking one. End the program. */
 void dies_run(void);
 void dies_blocking_run(int is_before);
-/* Reductions by MPICH's algorithms, with each driver call failing once. Emulated driver only. */
-void flat_faults_run(enum mode mode);
+/* Collectives by MPICH's algorithms, with each driver call failing once. Emulated driver only.
+ *   between_groups  (IN)  on intercommunicators */
+void flat_faults_run(enum mode mode, int between_groups);
 /* Persistent ones. */
 void persistent_run(unsigned long seed);
 /* A process dies while one is active. Ends the program. */

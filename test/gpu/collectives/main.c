@@ -13,8 +13,9 @@
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
  *     collectives faults                           the same with failures; emulated driver only
  *     collectives ifaults, pfaults                 the same, nonblocking, persistent
- *     collectives flat                             reductions by MPICH's algorithms with failures; the same
+ *     collectives flat                             those of MPICH's algorithms with failures; the same
  *     collectives iflat                            the same, nonblocking
+ *     collectives inter, iinter                    the same between two groups
  *     collectives pending [SEED]                   many nonblocking ones in flight
  *     collectives persistent [SEED]                persistent ones, started in any order
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
@@ -88,9 +89,13 @@ int main(int argc, char **argv)
     else if (strncmp(what, "dies_", 5) == 0)
         dies_blocking_run(strcmp(what, "dies_before") == 0);
     else if (strcmp(what, "flat") == 0)
-        flat_faults_run(MODE__BLOCKING);
+        flat_faults_run(MODE__BLOCKING, 0);
     else if (strcmp(what, "iflat") == 0)
-        flat_faults_run(MODE__NONBLOCKING);
+        flat_faults_run(MODE__NONBLOCKING, 0);
+    else if (strcmp(what, "inter") == 0)
+        flat_faults_run(MODE__BLOCKING, 1);
+    else if (strcmp(what, "iinter") == 0)
+        flat_faults_run(MODE__NONBLOCKING, 1);
     else if (strcmp(what, "threads") == 0)
         threads_run();
     else if (strcmp(what, "local") == 0)

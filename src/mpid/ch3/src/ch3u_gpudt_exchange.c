@@ -27,9 +27,7 @@ void MPIDI_Gpudt_exchange_recv(struct MPIDI_Gpudt_exchange *x, MPIR_Comm * comm,
     MPIR_Request *req = NULL;
     int mpi_errno = MPIC_Irecv(mem, sz, MPI_BYTE, rank, tag, comm, &req);
 
-    /* One that fails because of what has already arrived is complete: to be released as others
-     * are */
-    x->recv[rank] = mpi_errno && req && !MPIR_Request_is_complete(req) ? NULL : req;
+    x->recv[rank] = mpi_errno ? NULL : req;
     x->recv_sz[rank] = sz;
     error_note(x, mpi_errno);
 }

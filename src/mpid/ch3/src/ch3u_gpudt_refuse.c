@@ -35,11 +35,13 @@ static int64_t of_parts(int n)
 static void empty_send(MPIR_Comm * comm, int rank, int tag, int64_t n, MPIR_Errflag_t errflag)
 {
     MPIR_Request *req;
+    bool is_sent = true;
 
-    for (int64_t i = 0; i < n; i++) {
-        /* The process may be the one that has died */
+    for (int64_t i = 0; i < n && is_sent; i++) {
         if (MPIC_Isend(NULL, 0, MPI_BYTE, rank, tag, comm, &req, &errflag) != MPI_SUCCESS)
             break;
+        /* The process may be the one that has died */
+        is_sent = !MPIR_Request_is_complete(req) || req->status.MPI_ERROR == MPI_SUCCESS;
         MPIR_Request_free(req);
     }
 }
