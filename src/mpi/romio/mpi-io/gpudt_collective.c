@@ -126,8 +126,7 @@ static int has_exchange(ADIO_File fd, int is_read)
 /* Whether it has no messages, and need not be one operation. */
 static int is_independent(ADIO_File fd, int is_read)
 {
-    return has_exchange(fd, is_read) && !fd->atomicity &&
-        (is_read ? fd->hints->cb_read : fd->hints->cb_write) == ADIOI_HINT_DISABLE;
+    return has_exchange(fd, is_read) && MPIOI_Gpudt_is_uncoordinated(fd, is_read);
 }
 
 static int driver_call(ADIO_File fd, int is_read, void *mem, const struct MPIOI_Gpudt_bytes *bytes,
@@ -223,25 +222,8 @@ static void status_set(ADIO_Status * status, MPI_Datatype datatype, MPI_Count n,
 }
 
 /* As the driver does it if collective buffering is disabled. */
-#define INDEPENDENT(name_, buf_t_)                                                                \
-static void independent_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,     \
-                                int file_ptr_type, ADIO_Offset offset, ADIO_Status * status,      \
-                                int *error_code)                                                  \
-{                                                                                                 \
-    int is_contig_mem, is_contig_file;                                                            \
-                                                                                                  \
-    ADIOI_Datatype_iscontig(datatype, &is_contig_mem);                                            \
-    ADIOI_Datatype_iscontig(fd->filetype, &is_contig_file);                                       \
-    if (is_contig_mem && is_contig_file)                                                          \
-        MPIOI_Gpudt_##name_##Contig(fd, buf, count, datatype, file_ptr_type,                      \
-                                    fd->disp + fd->etype_size * offset, status, error_code);      \
-    else                                                                                          \
-        MPIOI_Gpudt_##name_##Strided(fd, buf, count, datatype, file_ptr_type, offset, status,     \
-                                     error_code);                                                 \
-}
-
-INDEPENDENT(Read, void)
-INDEPENDENT(Write, const void)
+MPIOI_GPUDT_INDEPENDENT(Read, void, ADIO_Status)
+MPIOI_GPUDT_INDEPENDENT(Write, const void, ADIO_Status)
 
 #define BLOCKING(name_, buf_t_, is_read_)                                                         \
 void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,                      \

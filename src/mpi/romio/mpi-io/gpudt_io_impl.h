@@ -47,6 +47,34 @@ struct MPIOI_Gpudt_bytes {
 int MPIOI_Gpudt_bytes_make(MPI_Count n, struct MPIOI_Gpudt_bytes *bytes);
 void MPIOI_Gpudt_bytes_free(struct MPIOI_Gpudt_bytes *bytes);
 
+/* ---- collective operations that processes do by themselves ---- */
+
+/* Whether the program asks for no collective buffering, and the file is not atomic. */
+static inline int MPIOI_Gpudt_is_uncoordinated(ADIO_File fd, int is_read)
+{
+    return !fd->atomicity &&
+        (is_read ? fd->hints->cb_read : fd->hints->cb_write) == ADIOI_HINT_DISABLE;
+}
+
+/* Define independent_NAME, which does a collective operation as an independent one.
+ *   result_t_  (IN)  ADIO_Status, or ADIO_Request of a nonblocking one */
+#define MPIOI_GPUDT_INDEPENDENT(name_, buf_t_, result_t_)                                         \
+static void independent_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,     \
+                                int file_ptr_type, ADIO_Offset offset, result_t_ * result,        \
+                                int *error_code)                                                  \
+{                                                                                                 \
+    int is_contig_mem, is_contig_file;                                                            \
+                                                                                                  \
+    ADIOI_Datatype_iscontig(datatype, &is_contig_mem);                                            \
+    ADIOI_Datatype_iscontig(fd->filetype, &is_contig_file);                                       \
+    if (is_contig_mem && is_contig_file)                                                          \
+        MPIOI_Gpudt_##name_##Contig(fd, buf, count, datatype, file_ptr_type,                      \
+                                    fd->disp + fd->etype_size * offset, result, error_code);      \
+    else                                                                                          \
+        MPIOI_Gpudt_##name_##Strided(fd, buf, count, datatype, file_ptr_type, offset, result,     \
+                                     error_code);                                                 \
+}
+
 /* ---- rounds of collective operations: gpudt_collective.c ---- */
 
 /* What a process with a buffer that is staged has to do in an operation. If that fails it takes

@@ -60,8 +60,7 @@ static int has_exchange(ADIO_File fd, int is_read)
 /* Whether the driver's operation has no messages, and need not be one. */
 static int is_independent(ADIO_File fd, int is_read)
 {
-    return has_exchange(fd, is_read) && !fd->atomicity &&
-        (is_read ? fd->hints->cb_read : fd->hints->cb_write) == ADIOI_HINT_DISABLE;
+    return has_exchange(fd, is_read) && MPIOI_Gpudt_is_uncoordinated(fd, is_read);
 }
 
 static int driver_start(pending_t * p, void *mem, int count, MPI_Datatype datatype,
@@ -304,25 +303,8 @@ static int pending_start(ADIO_File fd, int is_read, void *buf, int count, MPI_Da
 }
 
 /* As the driver does it if collective buffering is disabled. */
-#define INDEPENDENT(name_, buf_t_)                                                                \
-static void independent_##name_(ADIO_File fd, buf_t_ * buf, int count, MPI_Datatype datatype,     \
-                                int file_ptr_type, ADIO_Offset offset, ADIO_Request * request,    \
-                                int *error_code)                                                  \
-{                                                                                                 \
-    int is_contig_mem, is_contig_file;                                                            \
-                                                                                                  \
-    ADIOI_Datatype_iscontig(datatype, &is_contig_mem);                                            \
-    ADIOI_Datatype_iscontig(fd->filetype, &is_contig_file);                                       \
-    if (is_contig_mem && is_contig_file)                                                          \
-        MPIOI_Gpudt_##name_##Contig(fd, buf, count, datatype, file_ptr_type,                      \
-                                    fd->disp + fd->etype_size * offset, request, error_code);     \
-    else                                                                                          \
-        MPIOI_Gpudt_##name_##Strided(fd, buf, count, datatype, file_ptr_type, offset, request,    \
-                                     error_code);                                                 \
-}
-
-INDEPENDENT(Iread, void)
-INDEPENDENT(Iwrite, const void)
+MPIOI_GPUDT_INDEPENDENT(Iread, void, ADIO_Request)
+MPIOI_GPUDT_INDEPENDENT(Iwrite, const void, ADIO_Request)
 
 #define NONBLOCKING(name_, buf_t_, is_read_)                                                      \
 void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,                      \

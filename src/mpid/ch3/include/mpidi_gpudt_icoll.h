@@ -71,6 +71,10 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
                                  struct MPIDI_Gpudt_coll_call *c);
 void MPIDI_Gpudt_icall_move(const struct MPIDI_Gpudt_icall *call, struct MPIDI_Gpudt_move *m);
 
+/* Leave out the next tag of a communicator if that is one at which MPICH looks whether tags of older
+ * calls are still in use. To be called by each call that may become an operation. */
+int MPIDI_Gpudt_icall_tag_skip(MPIR_Comm * comm);
+
 /* Start MPICH's algorithm.
  *   tag      (IN)   reserved for it
  *   request  (OUT)  NULL: complete */

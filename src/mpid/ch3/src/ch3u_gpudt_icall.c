@@ -257,6 +257,18 @@ static int move_algorithm(const struct MPIDI_Gpudt_icall *k, MPIR_Request ** req
     }
 }
 
+/* A schedule that takes the tag at which MPICH looks for those of older calls later than its call was
+ * made would find younger ones. Whether a call becomes an operation differs between processes, and
+ * their tags must not. */
+int MPIDI_Gpudt_icall_tag_skip(MPIR_Comm * comm)
+{
+    const int tag_ub = MPIR_Process.attrs.tag_ub, after = comm->next_sched_tag + 1;
+    int tag;
+
+    return unlikely(after == tag_ub / 2 || after == tag_ub) ? MPIR_Sched_next_tag(comm, &tag) :
+        MPI_SUCCESS;
+}
+
 /* Its schedule takes the next tag of the communicator, which other processes may have given to
  * another call by now: it gets the tag of this one. Nothing in here lets other threads call MPI,
  * who would take that tag as well: the first steps of a schedule may wait for the GPU, but for

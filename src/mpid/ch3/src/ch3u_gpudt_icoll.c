@@ -82,12 +82,6 @@ static void plain_start(struct MPIDI_Gpudt_icoll *o, int (*start) (struct MPIDI_
         o->state = MPIDI_GPUDT_ISTATE__PLAIN;
 }
 
-int MPIDI_Gpudt_icoll_whole(struct MPIDI_Gpudt_icoll *o)
-{
-    return o->pcoll ? MPIDI_Gpudt_pcoll_plain(o->pcoll, &o->plain) :
-        MPIDI_Gpudt_icall_plain(o->call, o->tag, &o->plain);
-}
-
 /* Take the next form that is possible, or else MPICH's algorithm. */
 static void form_next(struct MPIDI_Gpudt_icoll *o)
 {
@@ -103,14 +97,18 @@ static void form_next(struct MPIDI_Gpudt_icoll *o)
     plain_start(o, MPIDI_Gpudt_icoll_whole);
 }
 
+static void tell(struct MPIDI_Gpudt_icoll *o)
+{
+    form_of(o)->tell(o);
+    o->state = MPIDI_GPUDT_ISTATE__TELLING;
+}
+
 static void ask(struct MPIDI_Gpudt_icoll *o)
 {
-    if (MPIDI_Gpudt_coll_asks(o->pace[o->form])) {
-        form_of(o)->tell(o);
-        o->state = MPIDI_GPUDT_ISTATE__TELLING;
-    } else {
+    if (MPIDI_Gpudt_coll_asks(o->pace[o->form]))
+        tell(o);
+    else
         form_next(o);
-    }
 }
 
 static void start(struct MPIDI_Gpudt_icoll *o)
@@ -292,19 +290,6 @@ static void icolls_end(void)
 
 /* ---- calls ---- */
 
-/* Leave out the next tag if that is one at which MPICH looks whether tags of older calls are
- * still in use: a schedule that takes it later would find younger ones. Done by each call that
- * may become an operation, as whether it does differs between processes, and their tags must
- * not. */
-static int tag_skip(MPIR_Comm * comm)
-{
-    const int tag_ub = MPIR_Process.attrs.tag_ub, after = comm->next_sched_tag + 1;
-    int tag;
-
-    return unlikely(after == tag_ub / 2 || after == tag_ub) ? MPIR_Sched_next_tag(comm, &tag) :
-        MPI_SUCCESS;
-}
-
 /* Make an operation: a nonblocking call, the last one in the line, or a start of a persistent one.
  * If that fails, the others do not wait for this process.
  *   pcoll  (IN)  NULL: a nonblocking call */
@@ -364,7 +349,7 @@ bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
                              struct MPIDI_Gpudt_pace *const pace[MPIDI_GPUDT_NIFORMS],
                              MPIR_Request ** request, int *mpi_errno_ptr)
 {
-    int mpi_errno = tag_skip(call->comm);
+    int mpi_errno = MPIDI_Gpudt_icall_tag_skip(call->comm);
     const bool is_later = MPIDI_Gpudt_iline_has_to(call->comm, pace);
     struct MPIDI_Gpudt_icoll *o;
     int i = 0;
@@ -378,10 +363,8 @@ bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
     mpi_errno = icoll_make(call, NULL, (enum MPIDI_Gpudt_iform_e) i, pace, &o);
     MPIR_ERR_CHECK(mpi_errno);
     *request = o->req;
-    if (!is_later) {
-        form_of(o)->tell(o);
-        o->state = MPIDI_GPUDT_ISTATE__TELLING;
-    }
+    if (!is_later)
+        tell(o);
     (void) advance(o);
 
   fn_exit:
@@ -405,8 +388,7 @@ int MPIDI_Gpudt_icoll_restart(struct MPIDI_Gpudt_pcoll *p, enum MPIDI_Gpudt_ifor
     p->o = o;
     p->nrefs++;
     *request = o->req;
-    form_of(o)->tell(o);
-    o->state = MPIDI_GPUDT_ISTATE__TELLING;
+    tell(o);
     (void) advance(o);
 
   fn_exit:

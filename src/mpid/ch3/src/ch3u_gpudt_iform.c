@@ -114,6 +114,12 @@ static enum MPIDI_Gpudt_end_e move_start(struct MPIDI_Gpudt_icoll *o)
     return MPIDI_Gpudt_move_start(&o->m, o->op, &o->own_errno);
 }
 
+int MPIDI_Gpudt_icoll_whole(struct MPIDI_Gpudt_icoll *o)
+{
+    return o->pcoll ? MPIDI_Gpudt_pcoll_plain(o->pcoll, &o->plain) :
+        MPIDI_Gpudt_icall_plain(o->call, o->tag, &o->plain);
+}
+
 static int move_rest(struct MPIDI_Gpudt_icoll *o)
 {
     o->move_pace->is_refused = true;
