@@ -46,7 +46,7 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
 
 /* Start to copy between a buffer of this process and a window of another one.
  *   disp, count, datatype     (IN)   place in the window, in bytes, and what is there
- *   buf, bufcount, buftype    (IN)   the buffer
+ *   buf, bufcount, buftype    (IN)   the buffer, which is not near (gpudt_host.h)
  *   is_get                    (IN)   from the window to the buffer; else the reverse
  *   op                        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken                  (OUT)  false: nothing was started, and a message must do it. The

@@ -47,17 +47,18 @@ int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
     goto fn_exit;
 }
 
-/* Classify a buffer's memory. is_gpu is false if there is nothing for a GPU to do. */
+/* Classify the memory of a buffer that is not known to be host memory. is_gpu is false if there is
+ * nothing for a GPU to do. */
 static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS, set_errno;
     struct MPII_Gpudt_side *side = &buffer->side;
 
     *is_gpu = false;
+    buffer->gpu_addr = NULL;
+    buffer->id = 0;
+    memset(buffer->held, 0, sizeof(buffer->held));
     MPII_Gpudt_side_place(b, buffer->size, side);
-    if (!b->is_absolute && MPII_Gpudt_is_near(side->low))
-        goto fn_exit;
-
     /* A failure matters only if a GPU takes part */
     set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
     mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
@@ -81,35 +82,64 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
     goto fn_exit;
 }
 
+/* The same for any buffer; a reference to the datatype is left only if is_gpu. */
+static int buffer_set(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *is_gpu = false;
+    buffer->size = MPII_Gpudt_data_size(b);
+    buffer->side.type = NULL;
+    if (buffer->size > 0)
+        mpi_errno = buffer_fill(b, buffer, is_gpu);
+    if (!*is_gpu)
+        MPII_Gpudt_buffer_clear(buffer);
+    return mpi_errno;
+}
+
+int MPII_Gpudt_buffer_set(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+{
+    struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
+
+    MPII_Gpudt_data_measure(&b);
+    return buffer_set(&b, buffer, is_gpu);
+}
+
+void MPII_Gpudt_buffer_clear(MPIR_Gpudt_buffer * buffer)
+{
+    if (buffer->side.type)
+        MPII_Gpudt_type_release(buffer->side.type);
+    buffer->side.type = NULL;
+}
+
 int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatype,
                            MPIR_Gpudt_buffer ** buffer)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
-    MPIR_Gpudt_buffer found = {.gpu_addr = NULL };
+    MPIR_Gpudt_buffer found;
     bool is_gpu = false;
 
     *buffer = NULL;
     if (likely(MPII_Gpudt_driver_get() == NULL))
         goto fn_exit;
     MPII_Gpudt_data_measure(&b);
-    found.size = MPII_Gpudt_data_size(&b);
-    if (found.size <= 0)
+    if (!b.is_absolute && MPII_Gpudt_is_near(b.low))
         goto fn_exit;
-    mpi_errno = buffer_fill(&b, &found, &is_gpu);
+    mpi_errno = buffer_set(&b, &found, &is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!is_gpu)
         goto fn_exit;
 
     *buffer = MPL_malloc(sizeof(**buffer), MPL_MEM_BUFFER);
+    if (unlikely(*buffer == NULL))
+        MPII_Gpudt_buffer_clear(&found);
     MPIR_ERR_CHKANDJUMP1(!*buffer, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU buffer");
     **buffer = found;
-    found.side.type = NULL;
 
   fn_exit:
-    if (found.side.type)
-        MPII_Gpudt_type_release(found.side.type);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -117,8 +147,8 @@ int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatyp
 
 void MPIR_Gpudt_buffer_free(MPIR_Gpudt_buffer * buffer)
 {
-    if (buffer && buffer->side.type)
-        MPII_Gpudt_type_release(buffer->side.type);
+    if (buffer)
+        MPII_Gpudt_buffer_clear(buffer);
     for (int i = 0; buffer && i < MPII_GPUDT_MAX_HANDLES; i++)
         MPII_Gpudt_descriptor_release(buffer->held[i]);
     MPL_free(buffer);

@@ -20,6 +20,13 @@ struct MPIR_Gpudt_buffer {
     struct MPII_Gpudt_descriptor *held[MPII_GPUDT_MAX_HANDLES]; /* by an offer of the buffer */
 };
 
+/* Describe a buffer that is not near (gpudt_host.h), in memory of the caller.
+ *   is_gpu  (OUT)  false: there is nothing for a GPU to do, or an error. true: the side is the caller's
+ *                  to take over, or MPII_Gpudt_buffer_clear releases its datatype */
+int MPII_Gpudt_buffer_set(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                          MPIR_Gpudt_buffer * buffer, bool * is_gpu);
+void MPII_Gpudt_buffer_clear(MPIR_Gpudt_buffer * buffer);
+
 /* The side of bytes [first, first + n), with a reference to the type. */
 void MPII_Gpudt_buffer_part(const MPIR_Gpudt_buffer * buffer, int64_t first, int64_t n,
                             struct MPII_Gpudt_side *side);

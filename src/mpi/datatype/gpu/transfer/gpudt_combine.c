@@ -204,7 +204,7 @@ static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t
   fn_exit:
     if (op) {
         MPII_Gpudt_op_finish(op);
-        MPL_free(op);
+        MPII_Gpudt_op_delete(op);
     }
     return mpi_errno;
   fn_fail:
@@ -248,7 +248,7 @@ int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done)
     *is_done = op != NULL && mpi_errno == MPI_SUCCESS;
     if (op) {
         MPII_Gpudt_op_finish(op);
-        MPL_free(op);
+        MPII_Gpudt_op_delete(op);
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 

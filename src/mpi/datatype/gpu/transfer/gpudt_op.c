@@ -11,6 +11,66 @@
 #include "gpudt_limits.h"
 #include "engine/gpudt_import.h"
 
+#define MAX_SPARE 256           /* operations kept for later ones; as many as a window has in flight */
+
+/* The C library's allocator takes long for memory of this size if many operations are in flight. */
+static MPL_initlock_t spare_lock = MPL_INITLOCK_INITIALIZER;
+static MPIR_Gpudt_op *spare = NULL;
+static int nspare = 0;
+static bool has_finalizer = false;
+
+/* For MPIR_Add_finalize: after the engines, whose end may complete operations. */
+static int spare_end(void *unused ATTRIBUTE((unused)))
+{
+    MPL_initlock_lock(&spare_lock);
+    while (spare) {
+        MPIR_Gpudt_op *op = spare;
+        spare = op->next;
+        MPL_free(op);
+    }
+    nspare = 0;
+    has_finalizer = false;
+    MPL_initlock_unlock(&spare_lock);
+    return 0;
+}
+
+MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
+{
+    MPIR_Gpudt_op *op;
+
+    MPL_initlock_lock(&spare_lock);
+    if (unlikely(!has_finalizer)) {
+        MPIR_Add_finalize(spare_end, NULL, 0);
+        has_finalizer = true;
+    }
+    op = spare;
+    if (likely(op)) {
+        spare = op->next;
+        nspare--;
+    }
+    MPL_initlock_unlock(&spare_lock);
+    if (unlikely(op == NULL))
+        op = MPL_malloc(sizeof(*op), MPL_MEM_BUFFER);
+    if (likely(op))
+        op->is_kept = true;
+    return op;
+}
+
+void MPII_Gpudt_op_delete(MPIR_Gpudt_op * op)
+{
+    if (likely(op->is_kept)) {
+        MPL_initlock_lock(&spare_lock);
+        if (likely(nspare < MAX_SPARE)) {
+            op->next = spare;
+            spare = op;
+            nspare++;
+            op = NULL;
+        }
+        MPL_initlock_unlock(&spare_lock);
+    }
+    MPL_free(op);
+}
+
 void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op)
 {
     if (MPL_atomic_acquire_load_int(&op->queued.is_queued))

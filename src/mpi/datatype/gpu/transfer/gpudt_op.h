@@ -53,6 +53,8 @@ struct MPII_Gpudt_slice {
  *
  * Slices are in a ring: they start and complete in order. */
 struct MPIR_Gpudt_op {
+    MPIR_Gpudt_op *next;        /* of those that are not in use */
+    bool is_kept;               /* of MPII_Gpudt_op_new; false: freed at its end */
     const MPII_Gpudt_driver_t *drv;
     struct MPII_Gpudt_side src, dst;
     int64_t n;
@@ -100,6 +102,12 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
 
     return engine && (i + 1 == MPII_Gpudt_op_nsteps(op) || op->step[i + 1].engine != engine);
 }
+
+/* Memory for an operation, of which nothing but is_kept is set; NULL: there is none. */
+MPIR_Gpudt_op *MPII_Gpudt_op_new(void);
+
+/* Free the memory of an operation that holds nothing any more, or keep it for later ones. */
+void MPII_Gpudt_op_delete(MPIR_Gpudt_op * op);
 
 /* Wait for all work of an operation on the streams, which may use its buffers and work areas. */
 void MPII_Gpudt_op_drain(MPIR_Gpudt_op * op);

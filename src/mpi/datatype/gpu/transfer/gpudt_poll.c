@@ -35,7 +35,7 @@ static int op_progress(MPIR_Gpudt_op * op, bool * done)
     if (mpi_errno)
         *done = true;
     if (*done) {
-        MPL_free(op);
+        MPII_Gpudt_op_delete(op);
         MPII_Gpudt_batch_poll(engine, lane, false);
     }
     return mpi_errno;
@@ -60,7 +60,7 @@ static void op_end(MPIR_Gpudt_op * op)
     enum MPII_Gpudt_lane_e lane = op->lane;
 
     MPII_Gpudt_op_finish(op);
-    MPL_free(op);
+    MPII_Gpudt_op_delete(op);
     MPII_Gpudt_batch_poll(engine, lane, false);
 }
 
@@ -172,6 +172,6 @@ void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
     if (op) {
         MPII_Gpudt_op_drain(op);
         MPII_Gpudt_op_finish(op);
-        MPL_free(op);
+        MPII_Gpudt_op_delete(op);
     }
 }

@@ -218,6 +218,7 @@ int MPII_Gpudt_route(MPIR_Gpudt_op * op)
     mpi_errno = steps_choose(&r, other_engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (op->is_direct) {
+        memset(&op->slice[0], 0, sizeof(op->slice[0]));
         op->nslices = 1;
         op->slice_sz = op->n;
     } else {
@@ -346,6 +347,7 @@ static int areas_get(struct route *r)
     MPIR_ERR_CHKANDJUMP1(!area, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU work area");
 
+    memset(op->slice, 0, sizeof(op->slice));
     op->slice_sz = area->sz;
     op->slice[0].area = area;
     op->nslices = 1;

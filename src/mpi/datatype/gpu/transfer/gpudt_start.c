@@ -30,7 +30,6 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     op->queued.mpi_errno = MPI_SUCCESS;
     op->noted = 0;
     op->is_flying = op->is_copy = false;
-    memset(op->slice, 0, sizeof(op->slice));
 
     op->engine = lead->engine;
     mpi_errno = lead->engine ?
@@ -52,32 +51,36 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     goto fn_exit;
 }
 
-int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
+/* Start a transfer and wait for its end. */
+static int op_run(MPIR_Gpudt_op * op)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Gpudt_op *work = local;
     bool done = false;
 
-    if (op) {
-        work = MPL_malloc(sizeof(*work), MPL_MEM_BUFFER);
-        MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                             "GPU operation");
-        work->src = local->src;
-        work->dst = local->dst;
-        work->n = local->n;
-        work->lane = local->lane;
-        work->mapping = local->mapping;
-        work->mapped = NULL;
-        work->is_alone = local->is_alone;
-        local->src.type = local->dst.type = NULL;
-        local->mapping = NULL;
-    }
+    op->drv = MPII_Gpudt_driver_get();
+    op->is_blocking = true;
+    mpi_errno = op_begin(op, &done);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    MPII_GPUDT_COUNT(bytes, op->n);
+
+  fn_exit:
+    MPII_Gpudt_op_release(op);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool done = false;
+
     work->drv = MPII_Gpudt_driver_get();
-    work->is_blocking = op == NULL;
+    work->is_blocking = false;
     mpi_errno = op_begin(work, &done);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_COUNT(bytes, work->n);
-    if (op && !done) {
+    if (!done) {
         work->is_flying = true;
         if (work->is_copy)
             MPL_wtime(&work->looked);
@@ -87,12 +90,37 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     }
 
   fn_exit:
-    if (work != local)
-        MPL_free(work);
-    MPII_Gpudt_op_release(local);
+    if (work)
+        MPII_Gpudt_op_delete(work);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_op *work;
+
+    if (op == NULL)
+        return op_run(local);
+    work = MPII_Gpudt_op_new();
+    MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU operation");
+    work->src = local->src;
+    work->dst = local->dst;
+    work->n = local->n;
+    work->lane = local->lane;
+    work->mapping = local->mapping;
+    work->mapped = NULL;
+    work->is_alone = local->is_alone;
+    local->src.type = local->dst.type = NULL;
+    local->mapping = NULL;
+    return MPII_Gpudt_op_start_new(work, op);
+
+  fn_fail:
+    MPII_Gpudt_op_release(local);
+    return mpi_errno;
 }
 
 enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine, bool is_push,

@@ -15,6 +15,10 @@
  *   op     (OUT)  as for MPIR_Gpudt_ipack */
 int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 
+/* The same for an operation of MPII_Gpudt_op_new with src, dst, n, lane, mapping, mapped and is_alone
+ * set, which is not copied but taken over. */
+int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op);
+
 /* The lane for a copy of n bytes between the GPUs of two processes, which may run beside others.
  * Between the kernels of one stream the link is idle for as long as it takes to move some MiB: the
  * second one starts when the first has ended, and waits for what it reads first. Long copies

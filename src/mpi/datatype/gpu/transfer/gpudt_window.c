@@ -202,7 +202,7 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
 /* Whether a buffer can be one end of a copy by its GPU. */
 static bool is_suited(const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
 {
-    return buffer && MPIR_Gpudt_is_direct(buffer) &&
+    return MPIR_Gpudt_is_direct(buffer) &&
         MPII_Gpudt_is_good_for_shared(buffer->side.engine, buffer->size,
                                       buffer->side.type || !HANDLE_IS_BUILTIN(datatype));
 }
@@ -215,48 +215,73 @@ void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const cha
             (int) t->export.gpu, is_taken ? "mapped" : "by messages");
 }
 
+/* An operation between one side and the other, which are not set yet; NULL: out of memory. */
+static MPIR_Gpudt_op *op_make(int64_t n, bool is_get)
+{
+    MPIR_Gpudt_op *op = MPII_Gpudt_op_new();
+
+    if (likely(op)) {
+        op->src.type = op->dst.type = NULL;
+        op->mapping = NULL;
+        op->mapped = NULL;
+        op->n = n;
+        op->lane = is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
+        op->is_alone = false;
+    }
+    return op;
+}
+
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
                            MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
                            MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Gpudt_buffer *buffer = NULL;
-    MPIR_Gpudt_op local = {
-        .lane = is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK
-    };
+    bool is_gpu = false;
+    MPIR_Gpudt_buffer buffer;
+    MPII_Gpudt_engine_t *engine;
+    MPIR_Gpudt_op *work = NULL;
     CUdeviceptr mem = 0;
 
     MPIR_FUNC_ENTER;
 
     *op = NULL;
     *is_taken = false;
-    mpi_errno = MPIR_Gpudt_buffer_make(buf, bufcount, buftype, &buffer);
+    mpi_errno = MPII_Gpudt_buffer_set(buf, bufcount, buftype, &buffer, &is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    local.n = buffer ? buffer->size : 0;
-    if (!is_suited(buffer, datatype))
+    if (!is_gpu || !is_suited(&buffer, datatype))
         goto fn_exit;
-    mpi_errno = MPII_Gpudt_target_map(target, buffer->side.engine, &local.mapping, &mem);
+    engine = buffer.side.engine;
+    work = op_make(buffer.size, is_get);
+    MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU operation");
+    mpi_errno = MPII_Gpudt_target_map(target, engine, &work->mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (local.mapping == NULL)
+    if (work->mapping == NULL)
         goto fn_exit;
-    mpi_errno = MPII_Gpudt_target_side(target, mem, disp, count, datatype, buffer->side.engine,
-                                       local.n, is_get ? &local.src : &local.dst, is_taken);
+    mpi_errno = MPII_Gpudt_target_side(target, mem, disp, count, datatype, engine, work->n,
+                                       is_get ? &work->src : &work->dst, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!*is_taken)
         goto fn_exit;
-    MPII_Gpudt_buffer_part(buffer, 0, local.n, is_get ? &local.dst : &local.src);
-    mpi_errno = MPII_Gpudt_op_start(&local, op);
+    *(is_get ? &work->dst : &work->src) = buffer.side;
+    is_gpu = false;
+    mpi_errno = MPII_Gpudt_op_start_new(work, op);
+    work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
-    MPII_Gpudt_op_release(&local);
-    MPIR_Gpudt_buffer_free(buffer);
+    if (work) {
+        MPII_Gpudt_op_release(work);
+        MPII_Gpudt_op_delete(work);
+    }
+    if (is_gpu)
+        MPII_Gpudt_buffer_clear(&buffer);
     if (*is_taken)
         MPII_GPUDT_COUNT(window_direct, 1);
     else
         MPII_GPUDT_COUNT(window_refused, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-        MPII_Gpudt_target_trace(target, local.n, is_get ? "get" : "put", *is_taken);
+        MPII_Gpudt_target_trace(target, buffer.size, is_get ? "get" : "put", *is_taken);
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:
