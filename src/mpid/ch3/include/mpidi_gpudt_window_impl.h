@@ -57,6 +57,7 @@ struct MPIDI_Gpudt_win {
     MPI_Win handle;
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
+    struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */
     bool is_late;               /* MPI_Win_post has not come in time, in this epoch of MPI_Win_start */
     int npeers;                 /* processes of the node */
     struct MPIDI_Gpudt_peer *peer;
@@ -67,6 +68,9 @@ struct MPIDI_Gpudt_win {
 
 /* A process of the node; NULL if it is on another one, or no memory in the window can be mapped. */
 struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
+
+/* Free the memory that is kept for copies. None is in flight. */
+void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w);
 
 /* Whether this process may access a target's memory now. Waits for MPI_Win_post, for a limited time and
  * once in an epoch. */

@@ -146,6 +146,7 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
         MPIR_Gpudt_target_free(w->peer[i].target);
     MPIR_Gpudt_target_free(w->own);
     MPIDI_Gpudt_winlocks_free(&w->locks);
+    MPIDI_Gpudt_win_copies_free(w);
     MPL_free(w->peer);
     MPL_free(w);
     win->gpudt = NULL;

@@ -39,7 +39,7 @@
 #define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
 
 struct MPIDI_Gpudt_copy {
-    struct MPIDI_Gpudt_copy *next, *prev;       /* of the window */
+    struct MPIDI_Gpudt_copy *next, *prev;       /* of the window; of its spare ones only next */
     struct MPIDI_Gpudt_copy *next_req, *prev_req;       /* of those with a request */
     struct MPIDI_Gpudt_win *win;
     int rank;                   /* of the target */
@@ -65,7 +65,30 @@ static void copy_end(struct MPIDI_Gpudt_copy *copy, int mpi_errno)
     } else if (unlikely(mpi_errno)) {
         MPIDI_Gpudt_win_fail(w->handle, mpi_errno);
     }
-    MPL_free(copy);
+    copy->next = w->spare;
+    w->spare = copy;
+}
+
+/* Memory for a copy; NULL: there is none. */
+static struct MPIDI_Gpudt_copy *copy_new(struct MPIDI_Gpudt_win *w)
+{
+    struct MPIDI_Gpudt_copy *copy = w->spare;
+
+    if (likely(copy))
+        w->spare = copy->next;
+    else
+        copy = MPL_malloc(sizeof(*copy), MPL_MEM_RMA);
+    return copy;
+}
+
+void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w)
+{
+    struct MPIDI_Gpudt_copy *copy;
+
+    while ((copy = w->spare)) {
+        w->spare = copy->next;
+        MPL_free(copy);
+    }
 }
 
 /* For MPIDI_Gpudt_hook_also: only requests must complete without a call for their window. */
@@ -114,7 +137,7 @@ static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPI
     struct MPIDI_Gpudt_copy *copy = NULL;
 
     if (op && (ureq == NULL || MPIDI_Gpudt_hook_make() == MPI_SUCCESS))
-        copy = MPL_calloc(1, sizeof(*copy), MPL_MEM_RMA);
+        copy = copy_new(w);
     if (copy == NULL) {
         mpi_errno = MPIR_Gpudt_wait(op);
         if (ureq && mpi_errno == MPI_SUCCESS)
