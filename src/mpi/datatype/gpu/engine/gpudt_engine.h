@@ -78,7 +78,7 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t memops_busy;       /* true: the last wait for the default stream timed out */
 
     /* Of gpudt_module.c, guarded by its lock. */
-    enum MPII_Gpudt_module_e module_state;
+    MPL_atomic_int_t module_state;      /* an MPII_Gpudt_module_e; read without the lock */
     CUmodule module;
     MPL_atomic_ptr_t kernels[MPII_GPUDT_NKERNELS];      /* CUfunction; NULL: not looked up yet. Read
                                                          * without the lock */

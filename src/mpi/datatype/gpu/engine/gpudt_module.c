@@ -20,6 +20,11 @@ static MPL_initlock_t module_lock = MPL_INITLOCK_INITIALIZER;
 
 static int module_load(MPII_Gpudt_engine_t * engine);
 
+static enum MPII_Gpudt_module_e state_of(MPII_Gpudt_engine_t * engine)
+{
+    return (enum MPII_Gpudt_module_e) MPL_atomic_acquire_load_int(&engine->module_state);
+}
+
 /* The driver's error codes for an image that can never run on this device. */
 static bool means_no_image(CUresult res)
 {
@@ -50,7 +55,7 @@ static int function_find(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * 
         for (int i = 0; i < MPII_GPUDT_NKERNELS; i++)
             MPL_atomic_release_store_ptr(&engine->kernels[i], NULL);
         engine->drv->cuModuleUnload(engine->module);
-        engine->module_state = MPII_GPUDT_MODULE__NONE;
+        MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__NONE);
     } else if (res != CUDA_SUCCESS) {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleGetFunction", __func__,
                                             __LINE__);
@@ -78,7 +83,7 @@ int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunctio
     mpi_errno = module_load(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *function = MPL_atomic_acquire_load_ptr(&engine->kernels[kernel]);
-    if (*function == NULL && engine->module_state == MPII_GPUDT_MODULE__LOADED) {
+    if (*function == NULL && state_of(engine) == MPII_GPUDT_MODULE__LOADED) {
         mpi_errno = function_find(engine, kernel, function);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
@@ -110,9 +115,12 @@ int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    *usable = state_of(engine) == MPII_GPUDT_MODULE__LOADED;
+    if (likely(*usable))
+        return mpi_errno;
     MPL_initlock_lock(&module_lock);
     mpi_errno = module_load(engine);
-    *usable = engine->module_state == MPII_GPUDT_MODULE__LOADED;
+    *usable = state_of(engine) == MPII_GPUDT_MODULE__LOADED;
     MPL_initlock_unlock(&module_lock);
     return mpi_errno;
 }
@@ -124,14 +132,14 @@ static int module_load(MPII_Gpudt_engine_t * engine)
     int mpi_errno = MPI_SUCCESS;
     CUresult res;
 
-    if (likely(engine->module_state != MPII_GPUDT_MODULE__NEW))
+    if (likely(state_of(engine) != MPII_GPUDT_MODULE__NEW))
         goto fn_exit;
 
     res = engine->drv->cuModuleLoadData(&engine->module, MPII_Gpudt_fatbin);
     if (res == CUDA_SUCCESS) {
-        engine->module_state = MPII_GPUDT_MODULE__LOADED;
+        MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__LOADED);
     } else if (means_no_image(res)) {
-        engine->module_state = MPII_GPUDT_MODULE__NONE;
+        MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__NONE);
     } else {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleLoadData", __func__,
                                             __LINE__);
@@ -146,6 +154,6 @@ static int module_load(MPII_Gpudt_engine_t * engine)
 
 void MPII_Gpudt_module_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
-    if (is_alive && engine->module_state == MPII_GPUDT_MODULE__LOADED)
+    if (is_alive && state_of(engine) == MPII_GPUDT_MODULE__LOADED)
         engine->drv->cuModuleUnload(engine->module);
 }

@@ -89,13 +89,18 @@ unsigned MPII_Gpudt_allowed_strategies(void)
         [MPII_GPUDT_STRATEGY__TREE] = MPIR_CVAR_GPUDT_STRATEGY_tree,
         [MPII_GPUDT_STRATEGY__PAIR] = MPIR_CVAR_GPUDT_STRATEGY_pair
     };
-    unsigned allowed = MPII_GPUDT_ALLOW_ALL;
+    unsigned allowed;
     int mask = MPL_atomic_relaxed_load_int(&forbidden);
 
     if (unlikely(mask == FORBID_UNREAD)) {
         mask = names_read(MPIR_CVAR_GPUDT_FORBID);
         MPL_atomic_relaxed_store_int(&forbidden, mask);
     }
+    allowed = MPII_GPUDT_ALLOW_ALL & ~(unsigned) mask;
+    if (allowed == 0)
+        allowed = 1u << MPII_GPUDT_STRATEGY__TREE;
+    if (likely(MPIR_CVAR_GPUDT_STRATEGY == MPIR_CVAR_GPUDT_STRATEGY_auto))
+        return allowed;
     if (MPIR_CVAR_GPUDT_STRATEGY == MPIR_CVAR_GPUDT_STRATEGY_rows)
         return 0;
     for (int i = 0; i < MPII_GPUDT_NSTRATEGIES; i++) {
@@ -103,6 +108,5 @@ unsigned MPII_Gpudt_allowed_strategies(void)
             return 1u << i |
                 (1u << i & MPII_GPUDT_PAIR_STRATEGIES ? 1u << MPII_GPUDT_STRATEGY__PAIR : 0);
     }
-    allowed &= ~(unsigned) mask;
-    return allowed ? allowed : 1u << MPII_GPUDT_STRATEGY__TREE;
+    return allowed;
 }
