@@ -111,6 +111,43 @@ int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx
     goto fn_exit;
 }
 
+/* Whether an allocation that exists now is known to be of an engine's context. Since it still exists,
+ * the context does: another one at the same address has other allocations, and numbers are never used
+ * again. Caller holds engine_lock. */
+static bool is_seen(const MPII_Gpudt_engine_t * engine, const MPIR_Gpudt_ptr_t * ptr)
+{
+    return engine->ctx == ptr->ctx && engine->seen[ptr->id % MPII_GPUDT_NSEEN] == ptr->id;
+}
+
+int MPII_Gpudt_engine_of(const MPII_Gpudt_driver_t * drv, const MPIR_Gpudt_ptr_t * ptr,
+                         MPII_Gpudt_engine_t ** engine)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPII_Gpudt_engine_t *found;
+
+    if (ptr->mem != MPIR_GPUDT_MEM__DEVICE || ptr->ctx == NULL || ptr->id == 0)
+        return MPII_Gpudt_engine_get(drv, ptr->device, ptr->ctx, engine);
+    MPL_initlock_lock(&engine_lock);
+    for (found = engines; found && !is_seen(found, ptr); found = found->next);
+    MPL_initlock_unlock(&engine_lock);
+    if (likely(found)) {
+        *engine = found;
+        goto fn_exit;
+    }
+    mpi_errno = MPII_Gpudt_engine_get(drv, ptr->device, ptr->ctx, engine);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* The engine's context exists. If it has replaced that of the allocation since the query, the
+     * allocation no longer exists, and its number is not seen again. */
+    MPL_initlock_lock(&engine_lock);
+    (*engine)->seen[ptr->id % MPII_GPUDT_NSEEN] = ptr->id;
+    MPL_initlock_unlock(&engine_lock);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 MPII_Gpudt_engine_t *MPII_Gpudt_engine_any(void)
 {
     MPII_Gpudt_engine_t *engine;

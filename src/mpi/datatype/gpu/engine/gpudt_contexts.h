@@ -9,6 +9,7 @@
 #define GPUDT_CONTEXTS_H_INCLUDED
 
 #include "gpudt_engine.h"
+#include "driver/gpudt_ptr.h"
 
 /* Increases whenever an engine is found whose context was destroyed; starts at 1. */
 extern MPL_atomic_int_t MPII_Gpudt_epoch;
@@ -41,5 +42,10 @@ int MPII_Gpudt_engine_current(const MPII_Gpudt_driver_t * drv, MPII_Gpudt_engine
 /* As MPII_Gpudt_engine_enter, but the context is not current afterwards. */
 int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx,
                           MPII_Gpudt_engine_t ** engine);
+
+/* The same for memory that MPIR_Gpudt_query_ptr has just described. Costs no driver call if its
+ * allocation was seen before. */
+int MPII_Gpudt_engine_of(const MPII_Gpudt_driver_t * drv, const MPIR_Gpudt_ptr_t * ptr,
+                         MPII_Gpudt_engine_t ** engine);
 
 #endif /* GPUDT_CONTEXTS_H_INCLUDED */

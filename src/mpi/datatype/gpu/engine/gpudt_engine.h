@@ -40,6 +40,7 @@ enum MPII_Gpudt_lane_e {
 
 #define MPII_GPUDT_NFLAGS 256           /* a multiple of 64 */
 #define MPII_GPUDT_MAX_ENDS 5
+#define MPII_GPUDT_NSEEN 16
 
 typedef struct MPII_Gpudt_engine MPII_Gpudt_engine_t;
 
@@ -69,6 +70,10 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t copies_ended[MPII_GPUDT_NLANES];
     int nsms;
     int shared;                 /* index for MPII_Gpudt_is_shared */
+
+    /* Of gpudt_contexts.c, guarded by its lock: numbers of allocations of the context. Number n is at
+     * n % MPII_GPUDT_NSEEN, until another one takes its place; 0: none yet. */
+    unsigned long long seen[MPII_GPUDT_NSEEN];
 
     /* Guarded by a lock of gpudt_engine.c. */
     MPII_Gpudt_end_fn ends[MPII_GPUDT_MAX_ENDS];        /* NULL after the last one */

@@ -67,8 +67,7 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_engine_get(MPII_Gpudt_driver_get(), side->ptr.device, side->ptr.ctx,
-                                      &side->engine);
+    mpi_errno = MPII_Gpudt_engine_of(MPII_Gpudt_driver_get(), &side->ptr, &side->engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!b->is_absolute) {
         buffer->gpu_addr = side->low;
