@@ -118,13 +118,11 @@ static void tiles_share(const struct MPII_Gpudt_plan_in *src, const struct MPII_
 static int common_unit(const struct MPII_Gpudt_plan *from, const struct MPII_Gpudt_plan *to)
 {
     const struct MPII_Gpudt_span *span[2] = { &from->args.span, &to->args.span };
-    int64_t unit = MPII_Gpudt_gcd(from->unit, to->unit);
+    uint64_t all = (uint64_t) (from->unit | to->unit);
 
-    for (int i = 0; i < 2; i++) {
-        unit = MPII_Gpudt_gcd(unit, span[i]->first);
-        unit = MPII_Gpudt_gcd(unit, span[i]->last);
-    }
-    return (int) unit;
+    for (int i = 0; i < 2; i++)
+        all |= (uint64_t) (span[i]->first | span[i]->last);
+    return (int) MPII_Gpudt_power_of(all);
 }
 
 /* Whether a side is a list that the kernel for lists takes. */

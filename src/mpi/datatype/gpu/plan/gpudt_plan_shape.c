@@ -80,19 +80,17 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
 static void shape_align(struct MPII_Gpudt_shape *s)
 {
     const struct MPII_Gpudt_serial *serial = s->in->serial;
-    int64_t user = MPII_Gpudt_gcd(s->in->max_unit > 0 ? s->in->max_unit : 16,
-                                  (int64_t) (s->user % 16));
+    uint64_t all = (s->in->max_unit > 0 ? (uint64_t) s->in->max_unit : 16) | s->user | s->packed;
     int lists = s->nlevels < 0 || s->leaf->kind != MPII_GPUDT_KIND__BLOCK;
-    int64_t size = lists ? serial->block_gcd : s->leaf->size;
 
+    all |= (uint64_t) s->root_stride | (uint64_t) (lists ? serial->block_gcd : s->leaf->size);
     for (int k = 0; k < s->nlevels; k++) {
-        user = MPII_Gpudt_gcd(user, s->level[k].stride);
+        all |= (uint64_t) s->level[k].stride;
         lists |= s->level[k].displ != 0;
     }
     if (lists)
-        user = MPII_Gpudt_gcd(user, serial->displ_gcd);
-    user = MPII_Gpudt_gcd(user, s->root_stride);
-    s->unit = (int) MPII_Gpudt_gcd(MPII_Gpudt_gcd(user, size), (int64_t) (s->packed % 16));
+        all |= (uint64_t) serial->displ_gcd;
+    s->unit = (int) MPII_Gpudt_power_of(all);
 }
 
 void MPII_Gpudt_shape_make(struct MPII_Gpudt_shape *s, const struct MPII_Gpudt_plan_in *in,

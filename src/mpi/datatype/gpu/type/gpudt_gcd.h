@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Greatest common divisor. Must not know anything else: the plan includes it, too. */
+/* Common divisors. Must not know anything else: the plan includes it, too. */
 
 #ifndef GPUDT_GCD_H_INCLUDED
 #define GPUDT_GCD_H_INCLUDED
@@ -20,6 +20,12 @@ static inline int64_t MPII_Gpudt_gcd(int64_t a, int64_t b)
         b = rest;
     }
     return a < 0 ? -a : a;
+}
+
+/* The largest power of two that divides all of some values, whose bits are given together. */
+static inline uint64_t MPII_Gpudt_power_of(uint64_t bits)
+{
+    return bits & -bits;
 }
 
 #endif /* GPUDT_GCD_H_INCLUDED */
