@@ -14,6 +14,7 @@ noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt_error.h     \
     src/mpi/datatype/gpu/gpudt_host.h      \
     src/mpi/datatype/gpu/gpudt_info.h      \
+    src/mpi/datatype/gpu/gpudt_lock.h      \
     src/mpi/datatype/gpu/gpudt_reduce.h    \
     src/mpi/datatype/gpu/gpudt_shared.h    \
     src/mpi/datatype/gpu/gpudt_temp.h      \

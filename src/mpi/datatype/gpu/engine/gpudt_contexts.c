@@ -10,6 +10,7 @@
 #include "gpudt_contexts.h"
 #include "gpudt_error.h"
 #include "gpudt_flag.h"
+#include "gpudt_lock.h"
 #include "gpudt_module.h"
 #include "gpudt_pool.h"
 #include "gpudt_upload.h"
@@ -41,7 +42,7 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
 
     mpi_errno = MPII_Gpudt_ctx_enter(drv, device, ctx, entered);
 
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     if (unlikely(!finalize_is_registered)) {
         /* Needed also if the context could not be entered, since a primary context may be held.
          * Runs after the callbacks of higher priority, in which MPI_Finalize frees datatypes. */
@@ -58,7 +59,7 @@ int MPII_Gpudt_engine_enter(const MPII_Gpudt_driver_t * drv, int device, void *c
         if (unlikely(mpi_errno))
             MPII_Gpudt_ctx_leave(drv, entered);
     }
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *engine = found;
 
@@ -95,9 +96,9 @@ int MPII_Gpudt_engine_get(const MPII_Gpudt_driver_t * drv, int device, void *ctx
 
     *engine = NULL;
     if (ctx) {
-        MPL_initlock_lock(&engine_lock);
+        MPII_Gpudt_lock(&engine_lock);
         *engine = engine_find(ctx);
-        MPL_initlock_unlock(&engine_lock);
+        MPII_Gpudt_unlock(&engine_lock);
     }
     if (*engine)
         goto fn_exit;
@@ -127,9 +128,9 @@ int MPII_Gpudt_engine_of(const MPII_Gpudt_driver_t * drv, const MPIR_Gpudt_ptr_t
 
     if (ptr->mem != MPIR_GPUDT_MEM__DEVICE || ptr->ctx == NULL || ptr->id == 0)
         return MPII_Gpudt_engine_get(drv, ptr->device, ptr->ctx, engine);
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     for (found = engines; found && !is_seen(found, ptr); found = found->next);
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
     if (likely(found)) {
         *engine = found;
         goto fn_exit;
@@ -138,9 +139,9 @@ int MPII_Gpudt_engine_of(const MPII_Gpudt_driver_t * drv, const MPIR_Gpudt_ptr_t
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     /* The engine's context exists. If it has replaced that of the allocation since the query, the
      * allocation no longer exists, and its number is not seen again. */
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     (*engine)->seen[ptr->id % MPII_GPUDT_NSEEN] = ptr->id;
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
 
   fn_exit:
     return mpi_errno;
@@ -152,19 +153,19 @@ MPII_Gpudt_engine_t *MPII_Gpudt_engine_any(void)
 {
     MPII_Gpudt_engine_t *engine;
 
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     engine = engines;
     while (engine && !MPII_Gpudt_engine_is_alive(engine))
         engine = engine->next;
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
     return engine;
 }
 
 void MPII_Gpudt_engines_check(void)
 {
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     engines_sort();
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
 }
 
 /* A query of the default stream would invalidate the capture of a stream on which it depends. */
@@ -187,11 +188,11 @@ bool MPII_Gpudt_engines_are_idle(void)
 {
     bool are_idle = true;
 
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     engines_sort();
     for (MPII_Gpudt_engine_t * engine = engines; engine && are_idle; engine = engine->next)
         are_idle = MPII_Gpudt_engine_is_idle(engine);
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
     return are_idle;
 }
 
@@ -280,7 +281,7 @@ static int engines_finalize(void *unused ATTRIBUTE((unused)))
 {
     MPII_Gpudt_engine_t **lists[] = { &engines, &dead_engines };
 
-    MPL_initlock_lock(&engine_lock);
+    MPII_Gpudt_lock(&engine_lock);
     for (int i = 0; i < 2; i++) {
         while (*lists[i]) {
             MPII_Gpudt_engine_t *engine = *lists[i];
@@ -289,7 +290,7 @@ static int engines_finalize(void *unused ATTRIBUTE((unused)))
         }
     }
     finalize_is_registered = false;
-    MPL_initlock_unlock(&engine_lock);
+    MPII_Gpudt_unlock(&engine_lock);
     MPII_Gpudt_ctx_finalize();
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_flag.h"
+#include "gpudt_lock.h"
 #include "gpudt_pool.h"
 
 /*
@@ -80,7 +81,7 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
                          unsigned nblocks, struct MPII_Gpudt_flag *flag)
 {
     flag->word = NULL;
-    MPL_initlock_lock(&flag_lock);
+    MPII_Gpudt_lock(&flag_lock);
     if (!flags_make(engine) || (nblocks > 1 && !counters_make(engine)))
         goto fn_exit;
     for (int k = 0; k < MPII_GPUDT_NFLAGS / 64; k++) {
@@ -97,17 +98,17 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
         break;
     }
   fn_exit:
-    MPL_initlock_unlock(&flag_lock);
+    MPII_Gpudt_unlock(&flag_lock);
 }
 
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
 {
     if (flag->word == NULL)
         return;
-    MPL_initlock_lock(&flag_lock);
+    MPII_Gpudt_lock(&flag_lock);
     size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
     engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
-    MPL_initlock_unlock(&flag_lock);
+    MPII_Gpudt_unlock(&flag_lock);
     flag->word = NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_pool.h"
 #include "gpudt_direct.h"
+#include "gpudt_lock.h"
 #include "gpudt_vars.h"
 
 #include <sys/mman.h>
@@ -99,7 +100,7 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
 {
     bool may_make = false;
 
-    MPL_initlock_lock(&pool_lock);
+    MPII_Gpudt_lock(&pool_lock);
     *area = engine->areas[kind];
     if (*area) {
         engine->areas[kind] = (*area)->next;
@@ -107,16 +108,16 @@ void MPII_Gpudt_area_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_area_e ki
         engine->nareas[kind]++;
         may_make = true;
     }
-    MPL_initlock_unlock(&pool_lock);
+    MPII_Gpudt_unlock(&pool_lock);
 
     /* Pinning is slow: do it without the lock */
     if (may_make) {
         *area = area_make(engine, kind);
         if (*area == NULL) {
-            MPL_initlock_lock(&pool_lock);
+            MPII_Gpudt_lock(&pool_lock);
             engine->nareas[kind]--;
             engine->area_refused[kind] = true;
-            MPL_initlock_unlock(&pool_lock);
+            MPII_Gpudt_unlock(&pool_lock);
         }
     }
 }
@@ -128,12 +129,12 @@ void MPII_Gpudt_area_get_spare(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_are
     bool is_refused;
 
     *area = NULL;
-    MPL_initlock_lock(&pool_lock);
+    MPII_Gpudt_lock(&pool_lock);
     nspare += area_limit(kind) - engine->nareas[kind];
     for (struct MPII_Gpudt_area * a = engine->areas[kind]; a; a = a->next)
         nspare++;
     is_refused = engine->area_refused[kind];
-    MPL_initlock_unlock(&pool_lock);
+    MPII_Gpudt_unlock(&pool_lock);
     if (nspare > 0 && !is_refused)
         MPII_Gpudt_area_get(engine, kind, area);
 }
@@ -142,14 +143,14 @@ void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *a
 {
     bool is_pooled = area->kind != MPII_GPUDT_AREA__HEAP;
 
-    MPL_initlock_lock(&pool_lock);
+    MPII_Gpudt_lock(&pool_lock);
     if (is_pooled) {
         area->next = engine->areas[area->kind];
         engine->areas[area->kind] = area;
     } else {
         engine->nareas[area->kind]--;
     }
-    MPL_initlock_unlock(&pool_lock);
+    MPII_Gpudt_unlock(&pool_lock);
     if (!is_pooled)
         area_free(engine, area, true);
 }
@@ -225,10 +226,10 @@ int MPII_Gpudt_event_get(MPII_Gpudt_engine_t * engine, CUevent * event)
     int mpi_errno = MPI_SUCCESS;
     CUevent found = NULL;
 
-    MPL_initlock_lock(&pool_lock);
+    MPII_Gpudt_lock(&pool_lock);
     if (engine->nevents > 0)
         found = engine->events[--engine->nevents];
-    MPL_initlock_unlock(&pool_lock);
+    MPII_Gpudt_unlock(&pool_lock);
 
     if (found == NULL)
         MPII_GPUDT_CHECK(engine->drv, cuEventCreate(&found, CU_EVENT_DISABLE_TIMING), mpi_errno);
@@ -244,7 +245,7 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
 {
     bool is_kept = true;
 
-    MPL_initlock_lock(&pool_lock);
+    MPII_Gpudt_lock(&pool_lock);
     if (engine->nevents == engine->max_events) {
         int room = engine->max_events ? 2 * engine->max_events : 16;
         CUevent *events = MPL_realloc(engine->events, room * sizeof(*events), MPL_MEM_BUFFER);
@@ -256,7 +257,7 @@ void MPII_Gpudt_event_put(MPII_Gpudt_engine_t * engine, CUevent event)
     }
     if (is_kept)
         engine->events[engine->nevents++] = event;
-    MPL_initlock_unlock(&pool_lock);
+    MPII_Gpudt_unlock(&pool_lock);
 
     if (!is_kept)
         engine->drv->cuEventDestroy(event);

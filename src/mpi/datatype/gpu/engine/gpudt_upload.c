@@ -10,6 +10,7 @@
 #include "mpiimpl.h"
 #include "gpudt_upload.h"
 #include "gpudt_error.h"
+#include "gpudt_lock.h"
 #include "gpudt_vars.h"
 #include "type/gpudt_rows.h"
 
@@ -74,7 +75,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
         goto fn_exit;
     }
 
-    MPL_initlock_lock(&upload_lock);
+    MPII_Gpudt_lock(&upload_lock);
     if (type->upload == NULL) {
         struct MPII_Gpudt_upload *fresh = MPL_calloc(1, sizeof(*fresh), MPL_MEM_DATATYPE);
         if (fresh) {
@@ -89,7 +90,7 @@ int MPII_Gpudt_upload_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *
         if (block == NULL)
             mpi_errno = upload_make(engine, type, &block);
     }
-    MPL_initlock_unlock(&upload_lock);
+    MPII_Gpudt_unlock(&upload_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP1(!block, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "datatype on a GPU");
@@ -106,7 +107,7 @@ void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive)
 {
     struct MPII_Gpudt_block *block, *next;
 
-    MPL_initlock_lock(&upload_lock);
+    MPII_Gpudt_lock(&upload_lock);
     for (block = engine->blocks; block; block = next) {
         next = block->engine_next;
         if (is_alive)
@@ -120,13 +121,13 @@ void MPII_Gpudt_uploads_free(MPII_Gpudt_engine_t * engine, bool is_alive)
             MPL_free(block);
     }
     engine->blocks = engine->spare_blocks = NULL;
-    MPL_initlock_unlock(&upload_lock);
+    MPII_Gpudt_unlock(&upload_lock);
 }
 
 /* MPII_Gpudt_type.upload_free: may run inside progress, or after the context was destroyed. */
 static void upload_free(struct MPII_Gpudt_upload *upload)
 {
-    MPL_initlock_lock(&upload_lock);
+    MPII_Gpudt_lock(&upload_lock);
     while (upload->blocks) {
         struct MPII_Gpudt_block *block = upload->blocks;
         upload->blocks = block->next;
@@ -137,7 +138,7 @@ static void upload_free(struct MPII_Gpudt_upload *upload)
             MPL_free(block);
         }
     }
-    MPL_initlock_unlock(&upload_lock);
+    MPII_Gpudt_unlock(&upload_lock);
     MPL_free(upload);
 }
 

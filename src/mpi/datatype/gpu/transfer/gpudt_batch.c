@@ -17,6 +17,7 @@
 #include "gpudt_error.h"
 #include "gpudt_flight.h"
 #include "gpudt_limits.h"
+#include "gpudt_lock.h"
 #include "gpudt_slot.h"
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_pool.h"
@@ -85,10 +86,10 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
         return false;
     if (queue && MPL_atomic_relaxed_load_int(&queue[lane].is_open))
         return true;
-    MPL_initlock_lock(&batch_lock);
+    MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
     is_due = queue_is_due(queue, bytes, MPII_GPUDT_BATCH_AHEAD) && !queue->no_mem;
-    MPL_initlock_unlock(&batch_lock);
+    MPII_Gpudt_unlock(&batch_lock);
     return is_due;
 }
 
@@ -120,11 +121,11 @@ int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_l
     *added = false;
     if (!may_batch(what->bytes))
         goto fn_exit;
-    MPL_initlock_lock(&batch_lock);
+    MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue_is_due(queue, what->bytes, what->most_ahead))
         mpi_errno = queue_add(engine, lane, queue, what, added);
-    MPL_initlock_unlock(&batch_lock);
+    MPII_Gpudt_unlock(&batch_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
@@ -140,11 +141,11 @@ void MPII_Gpudt_batch_note(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
 
     if (!MPIR_CVAR_GPUDT_BATCH)
         return;
-    MPL_initlock_lock(&batch_lock);
+    MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue)
         MPII_Gpudt_flight_add(&queue->flights, flag, bytes);
-    MPL_initlock_unlock(&batch_lock);
+    MPII_Gpudt_unlock(&batch_lock);
 }
 
 bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -152,13 +153,13 @@ bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_la
 {
     struct MPII_Gpudt_queue *queue;
 
-    MPL_initlock_lock(&batch_lock);
+    MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue) {
         queue->flights.ncopies += bytes > 0 ? 1 : -1;
         queue->flights.copied += bytes;
     }
-    MPL_initlock_unlock(&batch_lock);
+    MPII_Gpudt_unlock(&batch_lock);
     return queue != NULL;
 }
 
@@ -170,7 +171,7 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
 
     if (likely(MPL_atomic_acquire_load_int(&nopen) == 0))
         return;
-    MPL_initlock_lock(&batch_lock);
+    MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
     if (queue && queue->open &&
         (must || MPII_Gpudt_should_start(&queue->flights, queue->open->bytes,
@@ -183,7 +184,7 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
             MPII_Gpudt_ctx_leave(engine->drv, &entered);
         }
     }
-    MPL_initlock_unlock(&batch_lock);
+    MPII_Gpudt_unlock(&batch_lock);
 }
 
 /* Callback of MPII_Gpudt_engine_at_end. */

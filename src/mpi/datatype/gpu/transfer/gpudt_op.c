@@ -9,6 +9,7 @@
 #include "gpudt_op.h"
 #include "gpudt_batch.h"
 #include "gpudt_limits.h"
+#include "gpudt_lock.h"
 #include "engine/gpudt_import.h"
 
 #define MAX_SPARE 256           /* operations kept for later ones; as many as a window has in flight */
@@ -22,7 +23,7 @@ static bool has_finalizer = false;
 /* For MPIR_Add_finalize: after the engines, whose end may complete operations. */
 static int spare_end(void *unused ATTRIBUTE((unused)))
 {
-    MPL_initlock_lock(&spare_lock);
+    MPII_Gpudt_lock(&spare_lock);
     while (spare) {
         MPIR_Gpudt_op *op = spare;
         spare = op->next;
@@ -30,7 +31,7 @@ static int spare_end(void *unused ATTRIBUTE((unused)))
     }
     nspare = 0;
     has_finalizer = false;
-    MPL_initlock_unlock(&spare_lock);
+    MPII_Gpudt_unlock(&spare_lock);
     return 0;
 }
 
@@ -38,7 +39,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
 {
     MPIR_Gpudt_op *op;
 
-    MPL_initlock_lock(&spare_lock);
+    MPII_Gpudt_lock(&spare_lock);
     if (unlikely(!has_finalizer)) {
         MPIR_Add_finalize(spare_end, NULL, 0);
         has_finalizer = true;
@@ -48,7 +49,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
         spare = op->next;
         nspare--;
     }
-    MPL_initlock_unlock(&spare_lock);
+    MPII_Gpudt_unlock(&spare_lock);
     if (unlikely(op == NULL))
         op = MPL_malloc(sizeof(*op), MPL_MEM_BUFFER);
     if (likely(op))
@@ -59,14 +60,14 @@ MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
 void MPII_Gpudt_op_delete(MPIR_Gpudt_op * op)
 {
     if (likely(op->is_kept)) {
-        MPL_initlock_lock(&spare_lock);
+        MPII_Gpudt_lock(&spare_lock);
         if (likely(nspare < MAX_SPARE)) {
             op->next = spare;
             spare = op;
             nspare++;
             op = NULL;
         }
-        MPL_initlock_unlock(&spare_lock);
+        MPII_Gpudt_unlock(&spare_lock);
     }
     MPL_free(op);
 }
