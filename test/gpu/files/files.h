@@ -100,5 +100,7 @@ void pending(uint64_t seed);
 void atomic_mode(void);
 /* Writes for which there is no space: full.c. */
 void full(void);
+/* Reads and messages within collective operations that fail: broken.c. */
+void broken(void);
 
 #endif /* FILES_H_INCLUDED */

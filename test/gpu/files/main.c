@@ -14,6 +14,7 @@
  *     files pending [SEED]           nonblocking collective operations, several at a time
  *     files atomic                   overlapping writes and reads in atomic mode
  *     files full                     writes beyond the limit of a file's size
+ *     files broken                   reads and ROMIO's own messages that fail
  *
  * The file is in a new folder in TMPDIR. */
 
@@ -53,6 +54,8 @@ int main(int argc, char **argv)
         atomic_mode();
     else if (strcmp(argv[1], "full") == 0)
         full();
+    else if (strcmp(argv[1], "broken") == 0)
+        broken();
     else
         report_fail("no test '%s'", argv[1]);
     folder_remove();

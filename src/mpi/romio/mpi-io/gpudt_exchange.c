@@ -44,7 +44,6 @@ int ADIOI_Gpudt_exchange(ADIO_File fd, ADIO_Offset start, ADIO_Offset end, ADIO_
     ADIO_Offset *all;
     int error_code, nprocs;
 
-    fd->gpudt_rounds = 0;
     MPI_Comm_size(fd->comm, &nprocs);
     all = ADIOI_Malloc((MPI_Aint) nprocs * sizeof(mine));
     error_code = MPI_Allgather(mine, NWORDS, ADIO_OFFSET, all, NWORDS, ADIO_OFFSET, fd->comm);
@@ -81,9 +80,12 @@ int ADIOI_Gpudt_iexchange(ADIO_File fd, ADIO_Offset start, ADIO_Offset end,
 void ADIOI_Gpudt_iexchange_end(struct ADIOI_Gpudt_iexchange *exchange, ADIO_Offset * starts,
                                ADIO_Offset * ends)
 {
-    const ADIO_Offset rounds = distribute(exchange->all, exchange->nprocs, starts, ends);
+    ADIO_Offset rounds;
 
-    if (exchange->asks)
-        *exchange->asks = rounds;
+    if (starts) {
+        rounds = distribute(exchange->all, exchange->nprocs, starts, ends);
+        if (exchange->asks)
+            *exchange->asks = rounds;
+    }
     ADIOI_Free(exchange);
 }

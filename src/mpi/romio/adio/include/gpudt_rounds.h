@@ -19,7 +19,8 @@ struct ADIOI_Gpudt_iexchange;
  *   start, end    (IN)      of this process
  *   starts, ends  (OUT)     of each process
  *   fd            (IN/OUT)  gpudt_rounds: the rounds that this process asks for, where 0 is as good as
- *                           1, are replaced by the most that any does; by 0 on failure
+ *                           1, are replaced by the most that any does. On failure they stay: others
+ *                           go at least as many
  * Returns an MPI error code. */
 int ADIOI_Gpudt_exchange(ADIO_File fd, ADIO_Offset start, ADIO_Offset end, ADIO_Offset * starts,
                          ADIO_Offset * ends);
@@ -32,6 +33,9 @@ int ADIOI_Gpudt_exchange(ADIO_File fd, ADIO_Offset start, ADIO_Offset end, ADIO_
  * Returns an MPI error code; then there is nothing to end. */
 int ADIOI_Gpudt_iexchange(ADIO_File fd, ADIO_Offset start, ADIO_Offset end,
                           struct ADIOI_Gpudt_iexchange **exchange, MPI_Request * requests);
+
+/* The end of that.
+ *   starts, ends  (OUT)  as above; NULL if a request has failed */
 void ADIOI_Gpudt_iexchange_end(struct ADIOI_Gpudt_iexchange *exchange, ADIO_Offset * starts,
                                ADIO_Offset * ends);
 
