@@ -32,6 +32,26 @@ static int wait_ends(MPI_Request * request, int may_succeed, const char *text)
     return err;
 }
 
+/* Calls return the error at once when a process knows that a communicator is revoked. */
+static void nothing_starts(MPI_Comm comm, const struct side *s, int n)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+    int err[4];
+
+    err[0] = MPI_Isend(s->buf, n, MPI_INT, other, 1, comm, &request);
+    err[1] = MPI_Irecv(s->buf, n, MPI_INT, other, 1, comm, &request);
+    err[2] = MPI_Send(s->buf, n, MPI_INT, other, 1, comm);
+    err[3] = MPI_Recv(s->buf, n, MPI_INT, other, 1, comm, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 4; i++) {
+        int class;
+
+        MPI_Error_class(err[i], &class);
+        if (class != MPIX_ERR_REVOKED)
+            report_fail("call %d on a revoked communicator: error class %d", i, class);
+    }
+    CHECK(request == MPI_REQUEST_NULL);
+}
+
 static void message(enum mem_kind kind, int n, enum when when, const char *text)
 {
     MPI_Comm comm;
@@ -79,6 +99,7 @@ static void message(enum mem_kind kind, int n, enum when when, const char *text)
         side_check(&s, text, seed, s.size);
     /* A matched message may have completed before */
     MPI_Barrier(MPI_COMM_WORLD);
+    nothing_starts(comm, &s, n);
     side_free(&s);
     MPI_Comm_free(&comm);
     if (report_failures != before)
