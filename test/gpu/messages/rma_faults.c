@@ -10,6 +10,7 @@
  *
  *     rma_faults once|on     one call fails, or all from it on until the end of the epoch; emulated
  *                            driver only
+ *     rma_faults dynamic     the same as once, on dynamic windows
  *     rma_faults freed       the window's memory is freed while it is in use */
 
 #include "report.h"
@@ -34,11 +35,13 @@ static unsigned seed = 1;
 static long nfired, nerrors;
 static MPI_Win win;
 static struct mem result;
+static int is_of_dynamic;       /* the windows are */
+static MPI_Aint base;           /* of the window of process 1 */
 
 /* Both processes' window is the memory of their side. */
 static MPI_Aint displacement(const struct side *s)
 {
-    return (MPI_Aint) s->buf_off;
+    return base + (MPI_Aint) s->buf_off;
 }
 
 static int start(struct side *s, enum kind kind)
@@ -114,7 +117,14 @@ static void all_calls(MPI_Datatype type, MPI_Aint count)
 
     side_make(&s, MEM__DEVICE, type, count, 0);
     mem_alloc(&result, MEM__DEVICE, s.mem.sz);
-    CHECK_MPI(MPI_Win_create(s.mem.addr, s.mem.sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    if (is_of_dynamic) {
+        CHECK_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+        CHECK_MPI(MPI_Win_attach(win, s.mem.addr, s.mem.sz));
+        MPI_Get_address(s.mem.addr, &base);
+        MPI_Bcast(&base, 1, MPI_AINT, 1, MPI_COMM_WORLD);
+    } else {
+        CHECK_MPI(MPI_Win_create(s.mem.addr, s.mem.sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    }
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     for (int kind = 0; kind < NKINDS; kind++) {
         for (int victim = 0; victim < 2; victim++) {
@@ -136,7 +146,6 @@ static void freed(enum mem_kind kind, int is_dynamic)
 {
     struct mem mem;
     char *host;
-    MPI_Aint base;
     const MPI_Aint sz = 1 << 20;
     int err;
 
@@ -199,6 +208,7 @@ int main(int argc, char **argv)
     if (argc != 2)
         return 2;
     times = strcmp(argv[1], "on") == 0 ? 0 : 1;
+    is_of_dynamic = strcmp(argv[1], "dynamic") == 0;
     report_time_limit(300);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -8,6 +8,7 @@
  *
  * Usage: rma_update WHAT
  *   atomic    all processes update the same elements of all windows, partly by messages
+ *   dynamic   the same on dynamic windows
  *   threads   the same with several threads in each process
  *   ordered   two processes: operations of one origin on one element that do not commute
  *   busy      two processes: the target does not call MPI during the operations
@@ -38,15 +39,34 @@ static unsigned long long ndirect(void)
     return report_variable("gpudt_window_direct");
 }
 
+enum { MAX_RANKS = 4 };
+
+static bool is_dynamic;
+static MPI_Aint base[MAX_RANKS];        /* of a dynamic window */
+
 /* A window of at most 1 KiB, all zero. */
 static void window_make(struct mem *mem, size_t sz, MPI_Win * win)
 {
     static const char zeros[1024];
+    MPI_Aint own;
 
     mem_alloc(mem, kind, sz);
     mem_write(mem, 0, zeros, sz);       /* a memset would not be complete */
-    CHECK_MPI(MPI_Win_create(mem->addr, sz, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win));
+    if (is_dynamic) {
+        CHECK_MPI(MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, win));
+        CHECK_MPI(MPI_Win_attach(*win, mem->addr, sz));
+        MPI_Get_address(mem->addr, &own);
+        MPI_Allgather(&own, 1, MPI_AINT, base, 1, MPI_AINT, MPI_COMM_WORLD);
+    } else {
+        CHECK_MPI(MPI_Win_create(mem->addr, sz, 8, MPI_INFO_NULL, MPI_COMM_WORLD, win));
+    }
     MPI_Win_set_errhandler(*win, MPI_ERRORS_RETURN);
+}
+
+/* The displacement of element i, of 8 bytes, of a window. */
+static MPI_Aint place(int target, int i)
+{
+    return is_dynamic ? base[target] + 8 * i : i;
 }
 
 static void window_free(struct mem *mem, MPI_Win * win)
@@ -65,7 +85,7 @@ static void locks_wait(void)
 
 /* ---- atomic ---- */
 
-enum { MAX_RANKS = 4, MAX_THREADS = 3, ROUNDS = 30 };
+enum { MAX_THREADS = 3, ROUNDS = 30 };
 /* A window: a counter for fetch-and-op, one for compare-and-swap, elements that are summed, and one for
  * puts of each process. */
 enum { FETCHED, SWAPPED, SUMMED, NSUMMED = 64, PUT = SUMMED + NSUMMED, NWINDOW = PUT + MAX_RANKS };
@@ -83,8 +103,8 @@ static void swap_once(int target)
 
     for (bool is_done = false; !is_done; old = now) {
         next = old + 1;
-        CHECK_MPI(MPI_Compare_and_swap(&next, &old, &now, MPI_INT64_T, target, SWAPPED,
-                                       shared_win));
+        CHECK_MPI(MPI_Compare_and_swap(&next, &old, &now, MPI_INT64_T, target,
+                                       place(target, SWAPPED), shared_win));
         CHECK_MPI(MPI_Win_flush(target, shared_win));
         is_done = now == old;
     }
@@ -100,8 +120,8 @@ static void one_round(int target, int turn)
     for (int k = 0; k < 5; k++) {
         switch ((k + turn) % 5) {
             case 0:
-                CHECK_MPI(MPI_Fetch_and_op(&one, &fetched, MPI_INT64_T, target, FETCHED, MPI_SUM,
-                                           shared_win));
+                CHECK_MPI(MPI_Fetch_and_op(&one, &fetched, MPI_INT64_T, target,
+                                           place(target, FETCHED), MPI_SUM, shared_win));
                 CHECK_MPI(MPI_Win_flush(target, shared_win));
                 if (fetched < 0 || fetched >= nranks * nthreads * ROUNDS)
                     report_fail("%lld was fetched", (long long) fetched);
@@ -112,21 +132,23 @@ static void one_round(int target, int turn)
                 swap_once(target);
                 break;
             case 2:
-                CHECK_MPI(MPI_Accumulate(ones.addr, NSUMMED, MPI_INT64_T, target, SUMMED, NSUMMED,
-                                         MPI_INT64_T, MPI_SUM, shared_win));
+                CHECK_MPI(MPI_Accumulate(ones.addr, NSUMMED, MPI_INT64_T, target,
+                                         place(target, SUMMED), NSUMMED, MPI_INT64_T, MPI_SUM,
+                                         shared_win));
                 break;
             case 3:            /* by messages, after one from host memory, or not contiguous */
                 if (turn % 2)
-                    CHECK_MPI(MPI_Put(&one, 1, MPI_INT64_T, target, PUT + rank, 1, MPI_INT64_T,
-                                      shared_win));
+                    CHECK_MPI(MPI_Put(&one, 1, MPI_INT64_T, target, place(target, PUT + rank), 1,
+                                      MPI_INT64_T, shared_win));
                 for (int i = 0; i < 2; i++)
                     CHECK_MPI(MPI_Accumulate(host_ones, NSUMMED / 2, MPI_INT64_T, target,
-                                             SUMMED + i, 1, every_second, MPI_SUM, shared_win));
+                                             place(target, SUMMED + i), 1, every_second, MPI_SUM,
+                                             shared_win));
                 break;
             default:
                 CHECK_MPI(MPI_Get_accumulate(host_ones, NSUMMED, MPI_INT64_T, result, NSUMMED,
-                                             MPI_INT64_T, target, SUMMED, NSUMMED, MPI_INT64_T,
-                                             MPI_SUM, shared_win));
+                                             MPI_INT64_T, target, place(target, SUMMED), NSUMMED,
+                                             MPI_INT64_T, MPI_SUM, shared_win));
                 CHECK_MPI(MPI_Win_flush(target, shared_win));
         }
     }
@@ -195,6 +217,12 @@ static void atomic(void)
     window_free(&mem, &shared_win);
     mem_free(&ones);
     MPI_Type_free(&every_second);
+}
+
+static void dynamic(void)
+{
+    is_dynamic = true;
+    atomic();
 }
 
 static void threads(void)
@@ -462,7 +490,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"atomic", atomic}, {"threads", threads}, {"ordered", ordered}, {"busy", busy},
+        {"atomic", atomic}, {"dynamic", dynamic}, {"threads", threads}, {"ordered", ordered}, {"busy", busy},
         {"started", started}, {"others", others}, {"dies", dies}
     };
     int provided, found = 0;

@@ -10,7 +10,7 @@
  * its own GPU: it starts an operation when it may access the target's memory, and waits for its end
  * before it tells the target, or returns from a flush. What is not suited goes by messages; the two
  * may be mixed. See ch3u_gpudt_expose.c for how the processes know it, ch3u_gpudt_window.c for puts and
- * gets, ch3u_gpudt_update.c for the others. */
+ * gets, ch3u_gpudt_update.c for the others, and ch3u_gpudt_regions.c for dynamic windows. */
 
 #ifndef MPIDI_GPUDT_WINDOW_H_INCLUDED
 #define MPIDI_GPUDT_WINDOW_H_INCLUDED
@@ -21,7 +21,8 @@ struct MPIDI_RMA_Target;
 
 /* Whether the memory of a window of this process can be mapped by others of the node, as a part of
  * what processes exchange when a window is created: to be added to its disp_unit. Greater than any
- * int, or 0. Not for shared windows, which are mapped already. */
+ * int, or 0. Of a dynamic window, whether that may be so of memory that is attached later. Not for
+ * shared windows, which are mapped already. */
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size);
 
 static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, MPI_Aint size)
@@ -34,6 +35,23 @@ static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, 
  *   table  (IN)  what was exchanged: four elements for each process, of which the third is the
  *                disp_unit with that addition */
 int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table);
+
+/* In MPI_Win_attach and MPI_Win_detach: let the other processes of the node map GPU memory of this
+ * process, or no longer. Of memory that they cannot map, nothing is done. */
+void MPIDI_Gpudt_win_attach_any(MPIR_Win * win, const void *base, MPI_Aint size);
+void MPIDI_Gpudt_win_detach_any(MPIR_Win * win, const void *base);
+
+static inline void MPIDI_Gpudt_win_attach(MPIR_Win * win, const void *base, MPI_Aint size)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_attach_any(win, base, size);
+}
+
+static inline void MPIDI_Gpudt_win_detach(MPIR_Win * win, const void *base)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_detach_any(win, base);
+}
 
 /* In MPI_Win_free, before the processes wait for each other: unmap the memory of other processes that
  * they are about to free. Collective. */

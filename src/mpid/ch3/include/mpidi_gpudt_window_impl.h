@@ -18,22 +18,29 @@
  * holds it may do accumulates on that memory. */
 struct MPIDI_Gpudt_winlock;
 
-/* The locks of a window, one for each process of the node. */
+/* The locks of a window, one for each process of the node, and a room for each beside them. */
 struct MPIDI_Gpudt_winlocks {
     MPL_shm_hnd_t hnd;
     MPI_Aint sz;
     struct MPIDI_Gpudt_winlock *lock;   /* NULL: none */
+    char *rooms;                /* behind the locks */
+    MPI_Aint room_sz;
 };
 
 /* Make the locks for the processes of a node. Collective. On return either all processes have them, or
- * none has, for lack of memory; then operations that need them go by messages. */
-int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, struct MPIDI_Gpudt_winlocks *locks);
+ * none has, for lack of memory; then operations that need them go by messages.
+ *   room_sz  (IN)  bytes of each room, which are zero at first; may be 0 */
+int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, MPI_Aint room_sz,
+                              struct MPIDI_Gpudt_winlocks *locks);
 
 /* Release this process's access to the locks, if it has them. */
 void MPIDI_Gpudt_winlocks_free(struct MPIDI_Gpudt_winlocks *locks);
 
 /* The lock of process i of the node; NULL if there are none. */
 struct MPIDI_Gpudt_winlock *MPIDI_Gpudt_winlock_of(const struct MPIDI_Gpudt_winlocks *locks, int i);
+
+/* The room of process i; NULL if there are no locks. Aligned to a line of the cache. */
+void *MPIDI_Gpudt_winlock_room(const struct MPIDI_Gpudt_winlocks *locks, int i);
 
 /* Take a lock, if it is free. An error if a process has died that held it, since it may have done a
  * part of its work: that lock cannot be taken any more.
@@ -43,13 +50,46 @@ int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, bool * i
 /* By the thread that has taken it. */
 void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock);
 
+/* ---- memory attached to dynamic windows (ch3u_gpudt_regions.c) ---- */
+
+/* The GPU memory that a process has attached to a window, as far as others can map it; in memory that
+ * the processes of the node share. All zero: none. */
+struct MPIDI_Gpudt_regions;
+
+/* A region, as it is attached, or as an operation has found it. */
+struct MPIDI_Gpudt_region {
+    uint64_t base, size;        /* address in its process, and bytes */
+    uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
+};
+
+/* Bytes of a struct MPIDI_Gpudt_regions. */
+MPI_Aint MPIDI_Gpudt_regions_sz(void);
+
+/* Whether there is or was a region: as long as not, a window costs no more than one of host memory. */
+bool MPIDI_Gpudt_regions_exist(const struct MPIDI_Gpudt_regions *r);
+
+/* Add a region, if there is room. One that it overlaps has been freed without being detached, and is
+ * removed. The caller owns the table.
+ *   is_exposed  (IN)  false: others cannot map it, and it is not added */
+void MPIDI_Gpudt_region_add(struct MPIDI_Gpudt_regions *r, const struct MPIDI_Gpudt_region *region,
+                            bool is_exposed);
+
+/* Remove the region that begins at an address, if there is one. The caller owns the table. */
+void MPIDI_Gpudt_region_remove(struct MPIDI_Gpudt_regions *r, uint64_t base);
+
+/* Find the region of an address of the process that has attached it. Returns false if there is none;
+ * then *region is undefined. */
+bool MPIDI_Gpudt_region_find(const struct MPIDI_Gpudt_regions *r, uint64_t addr,
+                             struct MPIDI_Gpudt_region *region);
+
 /* ---- windows (ch3u_gpudt_expose.c, ch3u_gpudt_window.c) ---- */
 
 struct MPIDI_Gpudt_copy;
 
 struct MPIDI_Gpudt_peer {
     int rank;                   /* in the window's communicator; -1: no such process */
-    MPIR_Gpudt_target_t *target;        /* NULL: cannot be mapped */
+    MPIR_Gpudt_target_t *target;        /* NULL: cannot be mapped, or the window is dynamic */
+    struct MPIDI_Gpudt_regions *regions;        /* of a dynamic window; NULL: none */
     struct MPIDI_Gpudt_winlock *lock;   /* NULL: others cannot map its memory, or there are none */
 };
 
@@ -58,6 +98,7 @@ struct MPIDI_Gpudt_win {
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
     struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */
+    int nfences;                /* of a dynamic window since there was a region; the first few */
     bool is_late;               /* MPI_Win_post has not come in time, in this epoch of MPI_Win_start */
     int npeers;                 /* processes of the node */
     struct MPIDI_Gpudt_peer *peer;
@@ -71,6 +112,18 @@ struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
 
 /* Free the memory that is kept for copies. None is in flight. */
 void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w);
+/* Whether this process may map memory of another one in the window: of a dynamic window, some that it
+ * has or had attached. */
+bool MPIDI_Gpudt_peer_is_mapped(const struct MPIDI_Gpudt_peer *peer);
+
+/* The memory that an operation accesses.
+ *   datatype  (IN)      what is there
+ *   disp      (IN/OUT)  as given to the operation; then in bytes, from the start of that memory
+ *   target    (OUT)     to be given to MPIDI_Gpudt_win_target_end. NULL: it cannot be mapped, or it is
+ *                       of this process and not for kernels */
+int MPIDI_Gpudt_win_target(const MPIR_Win * win, int rank, MPI_Datatype datatype, MPI_Aint * disp,
+                           MPIR_Gpudt_target_t ** target);
+void MPIDI_Gpudt_win_target_end(const MPIR_Win * win, MPIR_Gpudt_target_t * target);
 
 /* Whether this process may access a target's memory now. Waits for MPI_Win_post, for a limited time and
  * once in an epoch. */

@@ -4,7 +4,8 @@
  */
 
 /* Windows in GPU memory that the processes of a node map: what they tell each other when a window
- * is created, and its end. Must not know when the memory may be accessed.
+ * is created, what an operation accesses, and the end of a window. Memory that is attached to a dynamic
+ * window is in ch3u_gpudt_regions.c. Must not know when the memory may be accessed.
  *
  * CUDA does not define what becomes of memory that is freed while other processes map it. Of memory
  * that the program frees, nobody tells the others. MPI frees that of MPI_Win_allocate itself, so
@@ -19,10 +20,57 @@
 
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
 {
+    const MPIR_Comm *node = win->comm_ptr->node_comm;
     uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
+    bool is_exposed = false;
 
-    return win->comm_ptr->node_comm && MPIR_Gpudt_expose(base, size, exposure) ?
-        (MPI_Aint) EXPOSED : 0;
+    if (node && win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        is_exposed = node->local_size > 1 && MPIR_Gpudt_is_loaded();
+    else if (node)
+        is_exposed = MPIR_Gpudt_expose(base, size, exposure);
+    return is_exposed ? (MPI_Aint) EXPOSED : 0;
+}
+
+/* Make what the processes of the node share.
+ *   room_sz  (IN)  of MPIDI_Gpudt_winlocks_make */
+static int shared_make(MPIR_Win * win, MPI_Aint room_sz)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    const MPIR_Comm *comm = win->comm_ptr;
+
+    if (comm->node_comm->local_size > 1)
+        mpi_errno = MPIDI_Gpudt_winlocks_make(comm->node_comm, room_sz, &w->locks);
+    MPIR_ERR_CHECK(mpi_errno);
+    w->npeers = comm->node_comm->local_size;
+    for (int rank = 0; rank < comm->local_size; rank++) {
+        if (comm->intranode_table[rank] >= 0)
+            w->peer[comm->intranode_table[rank]].rank = rank;
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Make the tables of a dynamic window. Without them, all goes by messages. */
+static int tables_make(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+
+    mpi_errno = shared_make(win, MPIDI_Gpudt_regions_sz());
+    MPIR_ERR_CHECK(mpi_errno);
+    for (int i = 0; i < w->npeers; i++) {
+        w->peer[i].lock = MPIDI_Gpudt_winlock_of(&w->locks, i);
+        w->peer[i].regions = MPIDI_Gpudt_winlock_room(&w->locks, i);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* Get the exposures of all processes of the node, which have some.
@@ -46,15 +94,11 @@ static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
                                MPIR_GPUDT_EXPOSURE_SZ, MPI_BYTE, comm->node_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    if (comm->node_comm->local_size > 1)
-        mpi_errno = MPIDI_Gpudt_winlocks_make(comm->node_comm, &w->locks);
+    mpi_errno = shared_make(win, 0);
     MPIR_ERR_CHECK(mpi_errno);
-    w->npeers = comm->node_comm->local_size;
-    for (int rank = 0; rank < comm->local_size; rank++) {
-        const int i = comm->intranode_table[rank];
-        if (i < 0)
-            continue;
-        w->peer[i].rank = rank;
+    for (int i = 0; i < w->npeers; i++) {
+        const int rank = w->peer[i].rank;
+
         if (table[4 * rank + 2] >= EXPOSED)
             w->peer[i].lock = MPIDI_Gpudt_winlock_of(&w->locks, i);
         /* without memory for it, operations on that process go by messages */
@@ -103,7 +147,9 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
     MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     MPIR_ERR_CHKANDJUMP1(has_failed, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU window");
-    if (are_any_here)
+    if (are_any_here && win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        mpi_errno = tables_make(win);
+    else if (are_any_here)
         mpi_errno = peers_make(win, table, all);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -158,4 +204,64 @@ struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank)
     int i = w->npeers ? win->comm_ptr->intranode_table[rank] : -1;
 
     return i < 0 ? NULL : &w->peer[i];
+}
+
+bool MPIDI_Gpudt_peer_is_mapped(const struct MPIDI_Gpudt_peer *peer)
+{
+    return peer->target || (peer->regions && MPIDI_Gpudt_regions_exist(peer->regions));
+}
+
+/* Of a dynamic window, the region of the first byte: an operation beyond it goes by messages. */
+static int region_target(const MPIR_Win * win, const struct MPIDI_Gpudt_peer *peer,
+                         MPI_Datatype datatype, MPI_Aint * disp, MPIR_Gpudt_target_t ** target)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_region region;
+    MPI_Aint lb = 0;
+
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPIR_Datatype *dtp;
+        MPIR_Datatype_get_ptr(datatype, dtp);
+        lb = dtp->true_lb;
+    }
+    if (!MPIDI_Gpudt_region_find(peer->regions, (uint64_t) * disp + (uint64_t) lb, &region))
+        goto fn_exit;
+    if (peer->rank == win->comm_ptr->rank)
+        mpi_errno = MPIR_Gpudt_target_own((void *) (uintptr_t) region.base, (MPI_Aint) region.size,
+                                          target);
+    else
+        mpi_errno = MPIR_Gpudt_target_make(region.exposure, target);
+    MPIR_ERR_CHECK(mpi_errno);
+    *disp -= (MPI_Aint) region.base;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_target(const MPIR_Win * win, int rank, MPI_Datatype datatype, MPI_Aint * disp,
+                           MPIR_Gpudt_target_t ** target)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+
+    *target = NULL;
+    if (peer == NULL)
+        goto fn_exit;
+    if (peer->regions) {
+        mpi_errno = region_target(win, peer, datatype, disp, target);
+    } else {
+        *target = rank == win->comm_ptr->rank ? win->gpudt->own : peer->target;
+        *disp *= win->basic_info_table[rank].disp_unit;
+    }
+
+  fn_exit:
+    return mpi_errno;
+}
+
+void MPIDI_Gpudt_win_target_end(const MPIR_Win * win, MPIR_Gpudt_target_t * target)
+{
+    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        MPIR_Gpudt_target_free(target);
 }

@@ -38,7 +38,8 @@ void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank)
     struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
     bool is_held = false;
 
-    if (peer == NULL || peer->lock == NULL)
+    if (peer == NULL || peer->lock == NULL ||
+        (peer->regions && !MPIDI_Gpudt_regions_exist(peer->regions)))
         return;
     while (!is_held && mpi_errno == MPI_SUCCESS) {
         mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, rank, &is_held);
@@ -151,25 +152,28 @@ static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPI
         .enter = peer_enter,.leave = peer_leave,.pause = others_let,.resume = others_stop,
         .state = (void *) peer
     };
-    MPIR_Gpudt_target_t *target;
+    MPIR_Gpudt_target_t *target = NULL;
     bool is_taken = false, may_start;
 
-    if (peer == NULL || peer->lock == NULL)
-        goto fn_exit;
-    target = rank == win->comm_ptr->rank ? win->gpudt->own : peer->target;
-    if (target == NULL)
+    if (peer == NULL || peer->lock == NULL || !(peer->rank == win->comm_ptr->rank ?
+                                                win->gpudt->own || peer->regions :
+                                                MPIDI_Gpudt_peer_is_mapped(peer)))
         goto fn_exit;
     mpi_errno = start_check(win, rank, &may_start);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_start)
         goto fn_exit;
-    u->disp *= win->basic_info_table[rank].disp_unit;
+    mpi_errno = MPIDI_Gpudt_win_target(win, rank, u->datatype, &u->disp, &target);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (target == NULL)
+        goto fn_exit;
     mpi_errno = MPIR_Gpudt_target_update(target, u, &guard, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken && ureq)
         mpi_errno = MPID_Request_complete(ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPIDI_Gpudt_win_target_end(win, target);
     *mpi_errno_ptr = mpi_errno;
     return is_taken;
   fn_fail:

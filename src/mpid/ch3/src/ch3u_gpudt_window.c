@@ -20,12 +20,18 @@
  *     start       the first copy waits for the messages of MPI_Win_post; the others only if they came
  *                 in time
  *     lock        MPI_Win_lock and MPI_Win_lock_all wait for the locks of windows that can be mapped.
- *                 From then on the target need not call MPI
+ *                 From then on the target need not call MPI. If memory is attached to a dynamic
+ *                 window after MPI_Win_lock_all, the first operation asks for the lock and waits
  *
  * The other process may post or unlock only after this one has sent it a message, so these waits end
  * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host
- * memory and dynamic windows. Both kinds may be in flight to a target: MPI does not order
- * puts and gets. Accumulates are in ch3u_gpudt_update.c.
+ * memory. Both kinds may be in flight to a target: MPI does not order puts and gets. Accumulates are in
+ * ch3u_gpudt_update.c.
+ *
+ * Nothing waits on a dynamic window without GPU memory. So when there is some, a process that does not
+ * know it yet leaves a fence at once, as those of other nodes always do, and need not call MPI soon. A
+ * fence then waits for MAX_WAIT, too: the first FEW_FENCES, after which all processes of the node must
+ * have seen it, or, with several nodes, each one.
  *
  * Copies are waited for in the order from the last to the first: waiting for the last one launches
  * what is queued behind others (gpudt_batch.h). */
@@ -37,6 +43,8 @@
 #define MAX_COPIES 256          /* of a window in flight */
 
 #define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
+
+#define FEW_FENCES 2
 
 struct MPIDI_Gpudt_copy {
     struct MPIDI_Gpudt_copy *next, *prev;       /* of the window; of its spare ones only next */
@@ -162,26 +170,12 @@ static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPI
 
 /* ---- synchronization ---- */
 
-static MPIR_Gpudt_target_t *target_of(const MPIR_Win * win, int rank)
+/* Whether this process may map memory of another one in the window. */
+static bool is_mapped(const MPIR_Win * win, int rank)
 {
     const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
 
-    return peer ? peer->target : NULL;
-}
-
-int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED) {
-        mpi_errno = wait_progress_engine();
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return peer && rank != win->comm_ptr->rank && MPIDI_Gpudt_peer_is_mapped(peer);
 }
 
 /* Make progress while waiting for another process.
@@ -199,6 +193,44 @@ static int wait_some(MPL_time_t * start, bool * is_in_time)
     MPL_wtime(&now);
     MPL_wtime_diff(start, &now, &seconds);
     *is_in_time = seconds < MAX_WAIT;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether a fence should wait for the others.
+ *   is_by_all  (OUT)  whether all of them do so */
+static bool is_fence_waited_for(MPIR_Win * win, bool * is_by_all)
+{
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    bool is_mapped = w->nfences > 0;
+
+    *is_by_all = true;
+    if (win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return true;
+    for (int i = 0; i < w->npeers && !is_mapped; i++)
+        is_mapped = MPIDI_Gpudt_peer_is_mapped(&w->peer[i]);
+    if (is_mapped && w->nfences <= FEW_FENCES)
+        w->nfences++;
+    *is_by_all = w->npeers == win->comm_ptr->local_size && w->nfences > FEW_FENCES;
+    return is_mapped;
+}
+
+int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_by_all, is_in_time = true;
+    MPL_time_t start;
+
+    if (!is_fence_waited_for(win, &is_by_all))
+        goto fn_exit;
+    MPL_wtime(&start);
+    while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED && is_in_time) {
+        mpi_errno = is_by_all ? wait_progress_engine() : wait_some(&start, &is_in_time);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
 
   fn_exit:
     return mpi_errno;
@@ -230,35 +262,48 @@ int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
 {
     MPL_time_t start;
 
-    if (target_of(win, target->target_rank) == NULL)
+    if (!is_mapped(win, target->target_rank))
         return MPI_SUCCESS;
     MPL_wtime(&start);
     return lock_wait(win, target, &start);
 }
 
-/* The locks are those for messages to these targets. All are asked for before waiting. */
-int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
+/* Ask for the lock of a target in an epoch of MPI_Win_lock_all: that for messages. */
+static int lock_ask(MPIR_Win * win, int rank, MPIDI_RMA_Target_t ** target)
 {
     int mpi_errno = MPI_SUCCESS, made_progress;
+
+    mpi_errno = MPIDI_CH3I_Win_create_target(win, rank, target);
+    MPIR_ERR_CHECK(mpi_errno);
+    (*target)->access_state = MPIDI_RMA_LOCK_CALLED;
+    (*target)->lock_type = MPI_LOCK_SHARED;
+    mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, rank, &made_progress);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* All are asked for before waiting. */
+int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS;
     const struct MPIDI_Gpudt_win *w = win->gpudt;
     MPIDI_RMA_Target_t *target;
     MPL_time_t start;
 
     MPL_wtime(&start);
     for (int i = 0; i < w->npeers; i++) {
-        if (w->peer[i].target == NULL)
-            continue;
-        mpi_errno = MPIDI_CH3I_Win_create_target(win, w->peer[i].rank, &target);
-        MPIR_ERR_CHECK(mpi_errno);
-        target->access_state = MPIDI_RMA_LOCK_CALLED;
-        target->lock_type = MPI_LOCK_SHARED;
-        mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, w->peer[i].rank, &made_progress);
+        if (is_mapped(win, w->peer[i].rank))
+            mpi_errno = lock_ask(win, w->peer[i].rank, &target);
         MPIR_ERR_CHECK(mpi_errno);
     }
     for (int i = 0; i < w->npeers; i++) {
         mpi_errno = MPIDI_CH3I_Win_find_target(win, w->peer[i].rank, &target);
         MPIR_ERR_CHECK(mpi_errno);
-        if (target && w->peer[i].target)
+        if (target)
             mpi_errno = lock_wait(win, target, &start);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -296,6 +341,14 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
         case MPIDI_RMA_LOCK_ALL_CALLED:
             mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &target);
             MPIR_ERR_CHECK(mpi_errno);
+            /* the memory was attached after MPI_Win_lock_all */
+            if (target == NULL && win->states.access_state == MPIDI_RMA_LOCK_ALL_CALLED) {
+                MPL_wtime(&start);
+                mpi_errno = lock_ask(win, rank, &target);
+                MPIR_ERR_CHECK(mpi_errno);
+                mpi_errno = lock_wait(win, target, &start);
+                MPIR_ERR_CHECK(mpi_errno);
+            }
             *may_access = target && target->access_state == MPIDI_RMA_LOCK_GRANTED;
             break;
         default:
@@ -317,25 +370,30 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
                           int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Gpudt_target_t *target = target_of(win, rank);
+    MPIR_Gpudt_target_t *target = NULL;
     MPIR_Gpudt_op *op = NULL;
     bool is_taken = false, may_access;
 
-    if (target == NULL || MPIR_Gpudt_is_near(buf, bufcount, buftype))
+    if (!is_mapped(win, rank) || MPIR_Gpudt_is_near(buf, bufcount, buftype))
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)
         goto fn_exit;
+    mpi_errno = MPIDI_Gpudt_win_target(win, rank, datatype, &disp, &target);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (target == NULL)
+        goto fn_exit;
     if (win->gpudt->ncopies == MAX_COPIES)
         copy_end(win->gpudt->copies, MPIR_Gpudt_wait(win->gpudt->copies->op));
-    mpi_errno = MPIR_Gpudt_target_move(target, disp * win->basic_info_table[rank].disp_unit, count,
-                                       datatype, buf, bufcount, buftype, is_get, &op, &is_taken);
+    mpi_errno = MPIR_Gpudt_target_move(target, disp, count, datatype, buf, bufcount, buftype,
+                                       is_get, &op, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken)
         mpi_errno = copy_add(win->gpudt, rank, op, ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPIDI_Gpudt_win_target_end(win, target);
     *mpi_errno_ptr = mpi_errno;
     return is_taken;
   fn_fail:

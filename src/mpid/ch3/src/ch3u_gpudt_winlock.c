@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Locks in memory that the processes of a node share. If a process dies that holds one, the others
- * get an error and do not wait for ever: the mutexes are robust, and never made consistent again. Must
- * not know windows. */
+/* Locks in memory that the processes of a node share, and room for something of each process beside
+ * them. If a process dies that holds a lock, the others get an error and do not wait for ever: the
+ * mutexes are robust, and never made consistent again. Must not know windows. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -65,7 +65,8 @@ static void memory_attach(struct MPIDI_Gpudt_winlocks *locks, const char *name)
         locks->lock = NULL;
 }
 
-int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, struct MPIDI_Gpudt_winlocks *locks)
+int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, MPI_Aint room_sz,
+                              struct MPIDI_Gpudt_winlocks *locks)
 {
     int mpi_errno = MPI_SUCCESS, have_all = 0;
     const bool is_first = comm->rank == 0;
@@ -73,7 +74,8 @@ int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, struct MPIDI_Gpudt_winlocks *loc
     char name[MPL_SHM_GHND_SZ] = "";
 
     locks->lock = NULL;
-    locks->sz = (MPI_Aint) comm->local_size * sizeof(*locks->lock);
+    locks->room_sz = (room_sz + LOCK_SZ - 1) / LOCK_SZ * LOCK_SZ;
+    locks->sz = comm->local_size * ((MPI_Aint) sizeof(*locks->lock) + locks->room_sz);
     if (MPL_shm_hnd_init(&locks->hnd) != MPL_SUCCESS)
         locks->hnd = MPL_SHM_HND_INVALID;
     if (is_first && locks->hnd != MPL_SHM_HND_INVALID)
@@ -83,6 +85,8 @@ int MPIDI_Gpudt_winlocks_make(MPIR_Comm * comm, struct MPIDI_Gpudt_winlocks *loc
     if (!is_first && name[0] && locks->hnd != MPL_SHM_HND_INVALID)
         memory_attach(locks, name);
     have_all = name[0] && locks->lock;
+    if (locks->lock)
+        locks->rooms = (char *) (locks->lock + comm->local_size);
     mpi_errno = MPIR_Allreduce(MPI_IN_PLACE, &have_all, 1, MPI_INT, MPI_MIN, comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
@@ -111,6 +115,11 @@ void MPIDI_Gpudt_winlocks_free(struct MPIDI_Gpudt_winlocks *locks)
 struct MPIDI_Gpudt_winlock *MPIDI_Gpudt_winlock_of(const struct MPIDI_Gpudt_winlocks *locks, int i)
 {
     return locks->lock ? &locks->lock[i] : NULL;
+}
+
+void *MPIDI_Gpudt_winlock_room(const struct MPIDI_Gpudt_winlocks *locks, int i)
+{
+    return locks->lock ? locks->rooms + i * locks->room_sz : NULL;
 }
 
 int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, bool * is_held)

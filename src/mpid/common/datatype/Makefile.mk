@@ -56,6 +56,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_push.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_refuse.c             \
+    src/mpid/ch3/src/ch3u_gpudt_regions.c            \
     src/mpid/ch3/src/ch3u_gpudt_rma.c                \
     src/mpid/ch3/src/ch3u_gpudt_segment.c            \
     src/mpid/ch3/src/ch3u_gpudt_self.c               \

@@ -79,6 +79,13 @@ void MPII_Gpudt_side_place(const struct MPII_Gpudt_data *b, int64_t n, struct MP
     }
 }
 
+/* An address relative to a buffer's, which may be that of no memory, as of one at MPI_BOTTOM in the
+ * memory of another process, mapped here. */
+static char *address(const void *addr, int64_t displ)
+{
+    return (char *) ((uintptr_t) addr + (uintptr_t) displ);
+}
+
 int MPII_Gpudt_side_set(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_Gpudt_side *side)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -96,15 +103,15 @@ int MPII_Gpudt_side_set(const struct MPII_Gpudt_data *b, int64_t n, struct MPII_
     MPIR_ERR_CHKANDJUMP(b->first + n > side->top.size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
 
     if (side->top.kind == MPII_GPUDT_KIND__BLOCK) {
-        side->addr = side->low = (char *) b->addr + serial->base_displ + b->first;
+        side->addr = side->low = address(b->addr, serial->base_displ + b->first);
         side->high = side->low + n;
         MPII_Gpudt_type_release(side->type);
         side->type = NULL;
     } else {
         side->addr = (char *) b->addr;
         reach = serial->extent * (b->count - 1);
-        side->low = side->addr + serial->true_lb + MPL_MIN(reach, 0);
-        side->high = side->addr + serial->true_lb + serial->true_extent + MPL_MAX(reach, 0);
+        side->low = address(b->addr, serial->true_lb + MPL_MIN(reach, 0));
+        side->high = address(b->addr, serial->true_lb + serial->true_extent + MPL_MAX(reach, 0));
     }
     side->is_exact = true;
 

@@ -155,7 +155,7 @@ static int window_map(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target
         if (up->mapping == NULL)
             mem = 0;
     }
-    if (mem == 0 || (uint64_t) up->n > target->export.sz / (uint64_t) up->size)
+    if (mem == 0 || (uint64_t) up->n > target->size / (uint64_t) up->size)
         goto fn_exit;
     if (up->is_apart) {
         mpi_errno = MPII_Gpudt_target_side(target, mem, u->disp, u->count, u->datatype, up->engine,
@@ -163,12 +163,13 @@ static int window_map(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-    data.addr = (char *) (uintptr_t) (mem + target->offset) + u->disp;
+    data.addr = (char *) (uintptr_t) (mem + target->offset + (uint64_t) u->disp);
     MPII_Gpudt_data_measure(&data);
     up->at = (uint64_t) (uintptr_t) (MPIR_DATATYPE_IS_PREDEFINED(u->datatype) ? data.addr :
                                      data.low);
     end = up->at + (uint64_t) ((up->n - 1) * up->extent + up->r.last);
-    *is_good = up->at >= mem && end <= mem + target->export.sz && up->at % up->r.align == 0;
+    *is_good = up->at >= mem + target->offset && end <= mem + target->offset + target->size &&
+        up->at % up->r.align == 0;
 
   fn_exit:
     return mpi_errno;

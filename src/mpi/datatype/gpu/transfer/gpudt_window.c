@@ -22,7 +22,7 @@
 #define SAVED_US 1e6
 
 struct exposure {
-    uint64_t addr;              /* of the window */
+    uint64_t addr, size;        /* of the window */
     uint64_t process, gpu, id;  /* of its allocation, as in an export; id 0: cannot be mapped */
     uint64_t base, sz;
     CUipcMemHandle handle;
@@ -48,6 +48,7 @@ bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem)
     if (export == NULL)
         goto fn_exit;
     exposure->addr = (uintptr_t) base;
+    exposure->size = (uint64_t) size;
     exposure->process = export->process;
     exposure->gpu = export->gpu;
     exposure->id = export->id;
@@ -74,6 +75,7 @@ int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
     t = MPL_calloc(1, sizeof(*t), MPL_MEM_RMA);
     MPIR_ERR_CHKANDJUMP1(!t, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
     t->offset = exposure->addr - exposure->base;
+    t->size = exposure->size;
     t->export.process = exposure->process;
     t->export.gpu = exposure->gpu;
     t->export.id = exposure->id;
@@ -103,8 +105,8 @@ int MPIR_Gpudt_target_own(const void *base, MPI_Aint size, MPIR_Gpudt_target_t *
     t = MPL_calloc(1, sizeof(*t), MPL_MEM_RMA);
     MPIR_ERR_CHKANDJUMP1(!t, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
     t->own = buffer;
+    t->size = (uint64_t) size;
     t->export.base = (uintptr_t) base;
-    t->export.sz = (uint64_t) size;
     t->engine = buffer->side.engine;
     buffer = NULL;
     *target = t;
@@ -172,13 +174,13 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_data data = {
-        .addr = (char *) (uintptr_t) (mem + t->offset) + disp,.count = count,.datatype = datatype
+        .addr = (char *) (uintptr_t) (mem + t->offset + (uint64_t) disp),.count = count,.datatype = datatype
     };
 
     *is_good = false;
     MPII_Gpudt_side_own(engine, NULL, NULL, side);
     MPII_Gpudt_data_measure(&data);
-    if (MPII_Gpudt_data_size(&data) != n || data.is_absolute)
+    if (MPII_Gpudt_data_size(&data) != n)
         goto fn_exit;
     MPII_Gpudt_side_place(&data, n, side);
     mpi_errno = MPII_Gpudt_side_set(&data, n, side);
@@ -190,8 +192,8 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
     side->engine = engine;
     side->reached_by = engine;
     side->place = t->own ? MPII_GPUDT_PLACE__DEVICE : MPII_GPUDT_PLACE__PEER;
-    *is_good = (uintptr_t) side->low >= mem && side->low <= side->high &&
-        (uintptr_t) side->high <= mem + t->export.sz;
+    *is_good = (uintptr_t) side->low >= mem + t->offset && side->low <= side->high &&
+        (uintptr_t) side->high <= mem + t->offset + t->size;
 
   fn_exit:
     return mpi_errno;

@@ -15,7 +15,8 @@
 struct MPIR_Gpudt_target {
     MPIR_Gpudt_buffer *own;     /* of this process: the window. NULL: of another one */
     uint64_t offset;            /* of the window in its allocation */
-    struct MPII_Gpudt_export export;    /* of its own, only base and sz: the window */
+    uint64_t size;              /* bytes of the window */
+    struct MPII_Gpudt_export export;    /* of its own, only base: the window */
     MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping; its own: of the
                                          * window */
     struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
@@ -31,8 +32,8 @@ int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
  *   mem      (IN)   where its allocation is mapped, or the own window
  *   n        (IN)   bytes that the data must have
  *   side     (OUT)  with a reference to the datatype, also on failure
- *   is_good  (OUT)  false: it is not within the allocation, or there is no memory for its type,
- *                   which a message does without */
+ *   is_good  (OUT)  false: it is not within the window, or there is no memory for its type, which
+ *                   a message does without */
 int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_Aint disp,
                            MPI_Aint count, MPI_Datatype datatype, MPII_Gpudt_engine_t * engine,
                            int64_t n, struct MPII_Gpudt_side *side, bool * is_good);

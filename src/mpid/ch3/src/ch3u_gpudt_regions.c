@@ -1,0 +1,178 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* GPU memory that is attached to dynamic windows. Each process has a table of its regions in memory
+ * that the processes of the node share, since no other process takes part in MPI_Win_attach and
+ * MPI_Win_detach:
+ *
+ *     MPI_Win_create_dynamic   the processes make the tables (ch3u_gpudt_expose.c)
+ *     MPI_Win_attach, _detach  the process changes its own table, if the memory can be mapped
+ *     an operation             the origin looks the target's address up in the target's table
+ *
+ * Nothing of a table is kept by other processes. A program detaches memory when no operation on it is
+ * in flight, so each later operation finds the region gone, and other memory at its address under
+ * another number; none refers to what was mapped before. What stays mapped are mappings that nothing
+ * refers to, as after messages: they are removed when the room is needed.
+ *
+ * Only the process of a table writes to it, while it holds the lock of its progress engine. Readers see
+ * by the version that it has changed meanwhile. If that goes on, or the process has died in the
+ * middle of a change, the region is not found, and the operation goes by messages.
+ *
+ * Must not know when the memory may be accessed. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_window_impl.h"
+
+#include "mpidu_yield.h"
+
+#define MAX_REGIONS 256         /* of a process in a window; further ones go by messages */
+#define MAX_TRIES 100           /* to read a table that changes */
+
+struct MPIDI_Gpudt_regions {
+    MPL_atomic_uint64_t version;        /* odd: a change is being made. 0: there never was a region */
+    int n;
+    struct {
+        uint64_t base, size;
+    } bounds[MAX_REGIONS];
+    uint64_t exposure[MAX_REGIONS][MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
+};
+
+MPI_Aint MPIDI_Gpudt_regions_sz(void)
+{
+    return sizeof(struct MPIDI_Gpudt_regions);
+}
+
+bool MPIDI_Gpudt_regions_exist(const struct MPIDI_Gpudt_regions *r)
+{
+    return MPL_atomic_relaxed_load_uint64(&r->version) != 0;
+}
+
+/* ---- the process that attaches memory ---- */
+
+static void change_begin(struct MPIDI_Gpudt_regions *r)
+{
+    const uint64_t version = MPL_atomic_relaxed_load_uint64(&r->version);
+
+    MPL_atomic_relaxed_store_uint64(&r->version, version + 1);
+    MPL_atomic_write_barrier();
+}
+
+static void change_end(struct MPIDI_Gpudt_regions *r)
+{
+    const uint64_t version = MPL_atomic_relaxed_load_uint64(&r->version);
+
+    MPL_atomic_release_store_uint64(&r->version, version + 1);
+}
+
+/* The number of a region that has some of these addresses; -1: none. */
+static int overlap_find(const struct MPIDI_Gpudt_regions *r, uint64_t base, uint64_t size)
+{
+    for (int i = 0; i < r->n; i++) {
+        if (r->bounds[i].base < base + size && base < r->bounds[i].base + r->bounds[i].size)
+            return i;
+    }
+    return -1;
+}
+
+static void region_remove(struct MPIDI_Gpudt_regions *r, int i)
+{
+    const int last = --r->n;
+
+    r->bounds[i] = r->bounds[last];
+    memcpy(r->exposure[i], r->exposure[last], sizeof(r->exposure[i]));
+}
+
+void MPIDI_Gpudt_region_add(struct MPIDI_Gpudt_regions *r, const struct MPIDI_Gpudt_region *region,
+                            bool is_exposed)
+{
+    int i = overlap_find(r, region->base, region->size);
+
+    if (!is_exposed && i < 0)
+        return;
+    change_begin(r);
+    for (; i >= 0; i = overlap_find(r, region->base, region->size))
+        region_remove(r, i);
+    if (is_exposed && r->n < MAX_REGIONS) {
+        r->bounds[r->n].base = region->base;
+        r->bounds[r->n].size = region->size;
+        memcpy(r->exposure[r->n], region->exposure, sizeof(region->exposure));
+        r->n++;
+    }
+    change_end(r);
+}
+
+void MPIDI_Gpudt_region_remove(struct MPIDI_Gpudt_regions *r, uint64_t base)
+{
+    for (int i = 0; i < r->n; i++) {
+        if (r->bounds[i].base == base) {
+            change_begin(r);
+            region_remove(r, i);
+            change_end(r);
+            break;
+        }
+    }
+}
+
+/* The table of this process; NULL: none. */
+static struct MPIDI_Gpudt_regions *own_regions(const MPIR_Win * win)
+{
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, win->comm_ptr->rank);
+
+    return peer ? peer->regions : NULL;
+}
+
+void MPIDI_Gpudt_win_attach_any(MPIR_Win * win, const void *base, MPI_Aint size)
+{
+    struct MPIDI_Gpudt_regions *r = own_regions(win);
+    struct MPIDI_Gpudt_region region = {.base = (uintptr_t) base,.size = (uint64_t) size };
+
+    if (r)
+        MPIDI_Gpudt_region_add(r, &region, MPIR_Gpudt_expose(base, size, region.exposure));
+}
+
+void MPIDI_Gpudt_win_detach_any(MPIR_Win * win, const void *base)
+{
+    struct MPIDI_Gpudt_regions *r = own_regions(win);
+
+    if (r)
+        MPIDI_Gpudt_region_remove(r, (uintptr_t) base);
+}
+
+/* ---- a process that accesses it ---- */
+
+/* Look an address up, in a table that may change meanwhile. */
+static bool region_read(const struct MPIDI_Gpudt_regions *r, uint64_t addr,
+                        struct MPIDI_Gpudt_region *region)
+{
+    const int n = MPL_MIN(r->n, MAX_REGIONS);
+
+    for (int i = 0; i < n; i++) {
+        if (addr - r->bounds[i].base < r->bounds[i].size) {
+            region->base = r->bounds[i].base;
+            region->size = r->bounds[i].size;
+            memcpy(region->exposure, r->exposure[i], sizeof(region->exposure));
+            return true;
+        }
+    }
+    return false;
+}
+
+bool MPIDI_Gpudt_region_find(const struct MPIDI_Gpudt_regions *r, uint64_t addr,
+                             struct MPIDI_Gpudt_region *region)
+{
+    for (int i = 0; i < MAX_TRIES; i++) {
+        const uint64_t version = MPL_atomic_acquire_load_uint64(&r->version);
+        bool is_found;
+
+        if (version == 0)
+            return false;
+        is_found = region_read(r, addr, region);
+        MPL_atomic_read_barrier();
+        if (version % 2 == 0 && MPL_atomic_relaxed_load_uint64(&r->version) == version)
+            return is_found;
+        MPIDU_yield();
+    }
+    return false;
+}
