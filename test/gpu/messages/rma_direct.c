@@ -11,6 +11,7 @@
  *   synced    every synchronization, with several pairs of datatypes: all are direct
  *   never     the same with MPIR_CVAR_GPUDT_DIRECT=never: none is direct
  *   hidden    the same with memory that cannot be mapped: mapped virtual ranges
+ *   pinned    the same with origins in pinned host memory: they are direct
  *   busy      the target does not call MPI during the operations
  *   mixed     in one epoch with accumulates, and with operations whose origin is in host memory
  *   many      more operations in an epoch than are kept in flight, with datatypes that are freed
@@ -35,7 +36,7 @@ enum sync {
 };
 
 static int rank, other;
-static enum mem_kind kind = MEM__DEVICE;
+static enum mem_kind kind = MEM__DEVICE, origin_kind;
 static unsigned long long nops; /* that were started by this process */
 static unsigned long long nlate; /* of these by messages, since the other process came late */
 
@@ -228,7 +229,7 @@ static void pair_make(struct pair *p, MPI_Datatype window, MPI_Datatype origin, 
     /* displacements are not negative */
     MPI_Type_get_true_extent(window, &lb, &extent);
     side_make(&p->window, kind, window, count, (int) lb + 8);
-    side_make(&p->origin, kind, origin, count, 3);
+    side_make(&p->origin, origin_kind, origin, count, 3);
     CHECK_MPI(MPI_Win_create(p->window.mem.addr, p->window.mem.sz, 1, MPI_INFO_NULL,
                              MPI_COMM_WORLD, &p->win));
     MPI_Win_set_errhandler(p->win, MPI_ERRORS_RETURN);
@@ -277,9 +278,18 @@ static void not_direct(void)
     CHECK(report_variable("gpudt_ipc_opens") == 0);
 }
 
+static void pinned(void)
+{
+    origin_kind = MEM__PINNED;
+    all_epochs();
+    /* on a busy machine, some locks come too late */
+    CHECK(ndirect() > nops / 2);
+    CHECK(report_variable("gpudt_window_refused") == 0);
+}
+
 static void hidden(void)
 {
-    kind = MEM__SHAREABLE;
+    kind = origin_kind = MEM__SHAREABLE;
     not_direct();
 }
 
@@ -535,8 +545,8 @@ int main(int argc, char **argv)
         const char *name;
         void (*run) (void);
     } tests[] = {
-        {"synced", synced}, {"never", not_direct}, {"hidden", hidden}, {"busy", busy},
-        {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
+        {"synced", synced}, {"never", not_direct}, {"pinned", pinned}, {"hidden", hidden},
+        {"busy", busy}, {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
     };
     int provided, found = 0;
 
@@ -550,6 +560,7 @@ int main(int argc, char **argv)
         return 1;
     if (rank == 1 && mem_exists(MEM__OTHER_DEVICE))
         kind = MEM__OTHER_DEVICE;
+    origin_kind = kind;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
     for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
         if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {

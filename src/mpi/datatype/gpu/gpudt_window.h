@@ -50,8 +50,8 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
  *   is_get                    (IN)   from the window to the buffer; else the reverse
  *   op                        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken                  (OUT)  false: nothing was started, and a message must do it. The
- *                                    buffer is not GPU memory, the window cannot be mapped, the
- *                                    data would not be within it, or sizes differ */
+ *                                    buffer is neither memory of a GPU nor pinned, the window cannot
+ *                                    be mapped, the data would not be within it, or sizes differ */
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
                            MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
                            MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op,

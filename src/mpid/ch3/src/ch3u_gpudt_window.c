@@ -25,8 +25,8 @@
  *
  * The other process may post or unlock only after this one has sent it a message, so these waits end
  * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host
- * memory. Both kinds may be in flight to a target: MPI does not order puts and gets. Accumulates are in
- * ch3u_gpudt_update.c.
+ * memory that is not pinned. Both kinds may be in flight to a target: MPI does not order puts and gets.
+ * Accumulates are in ch3u_gpudt_update.c.
  *
  * Nothing waits on a dynamic window without GPU memory. So when there is some, a process that does not
  * know it yet leaves a fence at once, as those of other nodes always do, and need not call MPI soon. A

@@ -47,9 +47,11 @@ int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
     goto fn_exit;
 }
 
-/* Classify the memory of a buffer that is not known to be host memory. is_gpu is false if there is
- * nothing for a GPU to do. */
-static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+/* Classify the memory of a buffer that is not known to be host memory.
+ *   with_pinned  (IN)   pinned memory counts as that of the GPU in whose context it is
+ *   is_gpu       (OUT)  false: there is nothing for a GPU to do */
+static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_pinned,
+                       MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS, set_errno;
     struct MPII_Gpudt_side *side = &buffer->side;
@@ -63,13 +65,14 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
     set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
     mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr))
+    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr) &&
+        !(with_pinned && side->ptr.mem == MPIR_GPUDT_MEM__PINNED))
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_engine_of(MPII_Gpudt_driver_get(), &side->ptr, &side->engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!b->is_absolute) {
+    if (!b->is_absolute && MPIR_Gpudt_ptr_is_gpu(&side->ptr)) {
         buffer->gpu_addr = side->low;
         buffer->id = side->ptr.id;
     }
@@ -82,7 +85,8 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buff
 }
 
 /* The same for any buffer; a reference to the datatype is left only if is_gpu. */
-static int buffer_set(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+static int buffer_set(const struct MPII_Gpudt_data *b, bool with_pinned,
+                      MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -90,7 +94,7 @@ static int buffer_set(const struct MPII_Gpudt_data *b, MPIR_Gpudt_buffer * buffe
     buffer->size = MPII_Gpudt_data_size(b);
     buffer->side.type = NULL;
     if (buffer->size > 0)
-        mpi_errno = buffer_fill(b, buffer, is_gpu);
+        mpi_errno = buffer_fill(b, with_pinned, buffer, is_gpu);
     if (!*is_gpu)
         MPII_Gpudt_buffer_clear(buffer);
     return mpi_errno;
@@ -102,7 +106,7 @@ int MPII_Gpudt_buffer_set(const void *buf, MPI_Aint count, MPI_Datatype datatype
     struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
 
     MPII_Gpudt_data_measure(&b);
-    return buffer_set(&b, buffer, is_gpu);
+    return buffer_set(&b, true, buffer, is_gpu);
 }
 
 void MPII_Gpudt_buffer_clear(MPIR_Gpudt_buffer * buffer)
@@ -126,7 +130,7 @@ int MPIR_Gpudt_buffer_make(const void *buf, MPI_Aint count, MPI_Datatype datatyp
     MPII_Gpudt_data_measure(&b);
     if (!b.is_absolute && MPII_Gpudt_is_near(b.low))
         goto fn_exit;
-    mpi_errno = buffer_set(&b, &found, &is_gpu);
+    mpi_errno = buffer_set(&b, false, &found, &is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!is_gpu)
         goto fn_exit;

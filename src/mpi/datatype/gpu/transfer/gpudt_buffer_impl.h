@@ -20,7 +20,8 @@ struct MPIR_Gpudt_buffer {
     struct MPII_Gpudt_descriptor *held[MPII_GPUDT_MAX_HANDLES]; /* by an offer of the buffer */
 };
 
-/* Describe a buffer that is not near (gpudt_host.h), in memory of the caller.
+/* Describe a buffer that is not near (gpudt_host.h), in memory of the caller. Pinned host memory counts
+ * as that of the GPU in whose context it was allocated or registered; parts of it may be pageable.
  *   is_gpu  (OUT)  false: there is nothing for a GPU to do, or an error. true: the side is the caller's
  *                  to take over, or MPII_Gpudt_buffer_clear releases its datatype */
 int MPII_Gpudt_buffer_set(const void *buf, MPI_Aint count, MPI_Datatype datatype,

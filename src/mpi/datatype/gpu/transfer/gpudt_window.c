@@ -204,7 +204,7 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
 /* Whether a buffer can be one end of a copy by its GPU. */
 static bool is_suited(const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
 {
-    return MPIR_Gpudt_is_direct(buffer) &&
+    return (MPIR_Gpudt_is_direct(buffer) || buffer->side.ptr.mem == MPIR_GPUDT_MEM__PINNED) &&
         MPII_Gpudt_is_good_for_shared(buffer->side.engine, buffer->size,
                                       buffer->side.type || !HANDLE_IS_BUILTIN(datatype));
 }
