@@ -468,16 +468,13 @@ static void automatic(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run) (void);
-    } tests[] = {
+    static const struct report_case tests[] = {
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
         {"window", window}, {"starved", starved}, {"beside", beside}, {"refused", refused}, {"kinds", kinds},
         {"renewed", renewed}, {"bounded", bounded}, {"late", late}, {"auto", automatic},
         {"hidden", hidden}
     };
-    int provided, found = 0;
+    int provided;
 
     report_time_limit(120);
     MPI_Init(NULL, NULL);
@@ -492,13 +489,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         kind = mem_named(argv[2]);
     gpu_set_current(kind == MEM__OTHER_DEVICE);
-    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            found = 1;
-        }
-    }
-    CHECK(found);
+    report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

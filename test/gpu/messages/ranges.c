@@ -23,7 +23,6 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -344,14 +343,11 @@ static void forbidden(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run) (void);
-    } tests[] = {
+    static const struct report_case tests[] = {
         {"remapped", remapped}, {"several", several}, {"mixed", mixed},
         {"closed", closed}, {"faults", faults}, {"forbidden", forbidden}
     };
-    int provided, found = 0;
+    int provided;
 
     report_time_limit(120);
     MPI_Init(NULL, NULL);
@@ -365,13 +361,7 @@ int main(int argc, char **argv)
     prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     CU(MemGetAllocationGranularity(&step, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            found = 1;
-        }
-    }
-    CHECK(found);
+    report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

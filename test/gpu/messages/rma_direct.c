@@ -541,14 +541,11 @@ static void freed(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run) (void);
-    } tests[] = {
+    static const struct report_case tests[] = {
         {"synced", synced}, {"never", not_direct}, {"pinned", pinned}, {"hidden", hidden},
         {"busy", busy}, {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
     };
-    int provided, found = 0;
+    int provided;
 
     report_time_limit(120);
     MPI_Init(NULL, NULL);
@@ -562,13 +559,7 @@ int main(int argc, char **argv)
         kind = MEM__OTHER_DEVICE;
     origin_kind = kind;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
-    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            found = 1;
-        }
-    }
-    CHECK(found);
+    report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

@@ -486,14 +486,11 @@ static void dies(void)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        void (*run) (void);
-    } tests[] = {
+    static const struct report_case tests[] = {
         {"atomic", atomic}, {"dynamic", dynamic}, {"threads", threads}, {"ordered", ordered}, {"busy", busy},
         {"started", started}, {"others", others}, {"dies", dies}
     };
-    int provided, found = 0;
+    int provided;
 
     report_time_limit(120);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
@@ -506,13 +503,7 @@ int main(int argc, char **argv)
     if (rank % 2 && mem_exists(MEM__OTHER_DEVICE))
         kind = MEM__OTHER_DEVICE;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
-    for (unsigned i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        if (argc > 1 && strcmp(argv[1], tests[i].name) == 0) {
-            tests[i].run();
-            found = 1;
-        }
-    }
-    CHECK(found);
+    report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

@@ -76,6 +76,20 @@ unsigned long long report_variable(const char *name)
     return value;
 }
 
+void report_case_run(const struct report_case *cases, size_t n, const char *name)
+{
+    int found = 0;
+
+    for (size_t i = 0; name && i < n; i++) {
+        if (strcmp(name, cases[i].name) == 0) {
+            cases[i].run();
+            found = 1;
+        }
+    }
+    if (!found)
+        report_fail("there is no case %s", name ? name : "without a name");
+}
+
 void report_time_limit(unsigned seconds)
 {
     alarm(seconds);

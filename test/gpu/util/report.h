@@ -42,6 +42,14 @@ int report_compare(const char *what, const void *seen, const void *expected, siz
  * none. */
 unsigned long long report_variable(const char *name);
 
+struct report_case {
+    const char *name;
+    void (*run) (void);
+};
+
+/* Run those of n cases that have a name; a failure is counted if there is none. name may be NULL. */
+void report_case_run(const struct report_case *cases, size_t n, const char *name);
+
 /* Abort the program by SIGALRM unless it ends within that many seconds. */
 void report_time_limit(unsigned seconds);
 
