@@ -112,6 +112,7 @@ struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
 
 /* Free the memory that is kept for copies. None is in flight. */
 void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w);
+
 /* Whether this process may map memory of another one in the window: of a dynamic window, some that it
  * has or had attached. */
 bool MPIDI_Gpudt_peer_is_mapped(const struct MPIDI_Gpudt_peer *peer);
