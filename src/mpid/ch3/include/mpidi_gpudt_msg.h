@@ -117,6 +117,7 @@ struct MPIDI_Gpudt_msg {
     int ncredits;               /* sender: credits not used yet */
     struct MPIDI_Gpudt_credit *credit;
     int nsegments;
+    int capacity;               /* segments that there is memory for */
     struct MPIDI_Gpudt_segment segment[];
 };
 
@@ -134,6 +135,12 @@ void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void));
 
 /* Activate the hook. */
 void MPIDI_Gpudt_wake(void);
+
+/* Memory of a message, all zero but for its capacity; NULL: there is none. */
+struct MPIDI_Gpudt_msg *MPIDI_Gpudt_msg_mem_get(int nsegments);
+void MPIDI_Gpudt_msg_mem_put(struct MPIDI_Gpudt_msg *msg);
+/* Free what is kept for later messages. */
+void MPIDI_Gpudt_msg_mem_end(void);
 
 /* Make the state of a message and attach it to its request.
  *   req        (IN)   its user_buf, user_count and datatype are set

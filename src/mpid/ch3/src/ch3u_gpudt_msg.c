@@ -89,7 +89,7 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
     DL_DELETE(msgs, msg);
     MPIR_Gpudt_buffer_free(msg->buffer);
     MPIDI_Gpudt_direct_end(msg);
-    MPL_free(msg);
+    MPIDI_Gpudt_msg_mem_put(msg);
 }
 
 /* After a change of state: move a message to the list by which it will be advanced, or free it.
@@ -190,6 +190,7 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
             msg->req->dev.gpudt = NULL;
         msg_free(msg);
     }
+    MPIDI_Gpudt_msg_mem_end();
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
         others[i].end();
     MPIR_Progress_hook_deregister(hook_id);
@@ -246,9 +247,7 @@ int MPIDI_Gpudt_msg_make(MPIR_Request * req, MPIDI_VC_t * vc, MPIR_Gpudt_buffer 
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
-    msg = MPL_calloc(1, sizeof(*msg) +
-                     nsegments * (sizeof(msg->segment[0]) + sizeof(msg->credit[0])),
-                     MPL_MEM_BUFFER);
+    msg = MPIDI_Gpudt_msg_mem_get(nsegments);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU message");
     for (int i = 0; i < nsegments; i++)
         msg->segment[i].msg = msg;

@@ -49,6 +49,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_move.c               \
     src/mpid/ch3/src/ch3u_gpudt_msg.c                \
+    src/mpid/ch3/src/ch3u_gpudt_msg_mem.c            \
     src/mpid/ch3/src/ch3u_gpudt_nodes.c              \
     src/mpid/ch3/src/ch3u_gpudt_pcoll.c              \
     src/mpid/ch3/src/ch3u_gpudt_peer.c               \

@@ -43,6 +43,7 @@ enum MPII_Gpudt_lane_e {
 #define MPII_GPUDT_NSEEN 16
 
 typedef struct MPII_Gpudt_engine MPII_Gpudt_engine_t;
+struct MPII_Gpudt_plan_cache;
 
 /* Frees what a file of a higher folder keeps for an engine that is no longer used.
  *   is_alive  (IN)  true: the context is current; false: it is destroyed, with all in it */
@@ -116,6 +117,9 @@ struct MPII_Gpudt_engine {
     struct MPII_Gpudt_block *blocks;
     struct MPII_Gpudt_block *spare_blocks;
     size_t spare_sz;            /* bytes in spare_blocks */
+
+    /* Of transfer/gpudt_plan_cache.c, guarded by its lock; NULL: none yet. */
+    struct MPII_Gpudt_plan_cache *plans;
 
     /* Of transfer/gpudt_batch.c: its queues, an array; NULL: none yet. Written under its lock. */
     MPL_atomic_ptr_t queues;

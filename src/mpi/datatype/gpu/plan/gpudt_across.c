@@ -43,6 +43,9 @@
 #define STAGE_SHARE 0.25
 #define STAGE_EACH (13 << 18)
 
+/* Reading a block costs at most this many bytes more within REACH. */
+#define REST_MAX (SECTOR_REST + REQUEST_REST)
+
 static double min_of(double a, double b)
 {
     return a < b ? a : b;
@@ -123,6 +126,10 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
         return;
     block = (double) serial->size / (double) serial->nblocks;
     blocks = (double) n / block;
+    /* Pulling costs less than asking for a push, and staging more than anything: the rest makes no
+     * difference */
+    if (blocks * REST_MAX < PUSH_COST && span <= REACH)
+        return;
     average = max_of(block, (double) span / ((double) size / block));
     spacing = max_of(block, block_spacing(serial, top, average));
     is_aligned = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0;

@@ -16,6 +16,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_offer.h   \
     src/mpi/datatype/gpu/transfer/gpudt_op.h      \
     src/mpi/datatype/gpu/transfer/gpudt_pair.h    \
+    src/mpi/datatype/gpu/transfer/gpudt_plan_cache.h \
     src/mpi/datatype/gpu/transfer/gpudt_reduce_impl.h \
     src/mpi/datatype/gpu/transfer/gpudt_route.h   \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.h \
@@ -43,6 +44,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \
     src/mpi/datatype/gpu/transfer/gpudt_pair.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_plan_cache.c \
     src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
     src/mpi/datatype/gpu/transfer/gpudt_reduce.c   \
     src/mpi/datatype/gpu/transfer/gpudt_reduce_gpu.c \

@@ -12,6 +12,7 @@
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
 #include "gpudt_limits.h"
+#include "gpudt_plan_cache.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
@@ -100,7 +101,7 @@ static void pair_copy(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_p
 int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct MPII_Gpudt_side *side[2] = { p->src, p->dst };
+    const struct MPII_Gpudt_side *const side[2] = { p->src, p->dst };
     struct MPII_Gpudt_plan_in in[2];
     struct MPII_Gpudt_plan_pair plan;
     bool is_started = false;
@@ -112,7 +113,7 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
         mpi_errno = MPII_Gpudt_upload_get(p->engine, side[i]->type, &in[i].image);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    MPII_Gpudt_plan_pair_make(&in[0], &in[1], &plan);
+    MPII_Gpudt_plan_pair_find(p->engine, side, in, &plan);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         pair_trace(p, &plan);
 

@@ -140,6 +140,11 @@ const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64
     return type;
 }
 
+uint64_t MPII_Gpudt_type_number(void)
+{
+    return MPL_atomic_fetch_add_uint64(&next_id, 1);
+}
+
 void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type)
 {
     MPL_atomic_fetch_add_int(&type->ref_count, 1);
@@ -205,7 +210,7 @@ static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
         text_print("canonical", datatype, rc, text);
     }
 
-    fresh->id = MPL_atomic_fetch_add_uint64(&next_id, 1);
+    fresh->id = MPII_Gpudt_type_number();
     fresh->upload = NULL;
     fresh->upload_free = NULL;
     fresh->published = NULL;

@@ -19,7 +19,7 @@ struct MPII_Gpudt_upload;
  * in flight another, so that a type may be freed while it is in use. */
 struct MPII_Gpudt_type {
     MPL_atomic_int_t ref_count;
-    uint64_t id;                /* unique in the process that made it, never 0 */
+    uint64_t id;                /* unique among all states of this process, never 0 */
     struct MPII_Gpudt_serial serial;    /* immutable once the state is published */
     /* Owned by the engine: set and read under the engine's lock, NULL at first. When the last
      * reference is released, upload_free gets it unless it is NULL. upload_free may run inside
@@ -55,6 +55,9 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
  *   dtp  (IN)  the object of a datatype that the caller keeps; the state is valid as long
  *   n    (IN)  bytes that will be moved */
 const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n);
+
+/* The number of a new state. */
+uint64_t MPII_Gpudt_type_number(void);
 
 /* Add a reference to a state of which the caller holds one already. */
 void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type);

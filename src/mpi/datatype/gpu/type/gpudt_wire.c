@@ -24,7 +24,7 @@ struct wire {
 };
 
 static struct kept {
-    uint64_t process;
+    uint64_t process, id;       /* that has written it, and its number there */
     struct MPII_Gpudt_type *type;       /* NULL: unused */
     uint64_t used;              /* time of the last use, in uses */
 } kept[NKEPT];
@@ -86,7 +86,7 @@ static int type_make(const struct wire *head, const char *arrays, struct MPII_Gp
         s->lookaside = array_copy(arrays + records_sz, s->lookaside_sz);
         MPII_GPUDT_ERR_NOMEM(s->lookaside == NULL, mpi_errno, "state of a datatype");
     }
-    fresh->id = head->id;
+    fresh->id = MPII_Gpudt_type_number();
     MPL_atomic_store_int(&fresh->ref_count, 1);
     *type = fresh;
 
@@ -106,7 +106,7 @@ static struct kept *kept_find(uint64_t process, uint64_t id)
 
     for (int i = 0; i < NKEPT; i++) {
         struct kept *k = &kept[i];
-        if (k->type && k->type->id == id && k->process == process)
+        if (k->type && k->id == id && k->process == process)
             return k;
         if (k->used < oldest->used)
             oldest = k;
@@ -126,13 +126,14 @@ int MPII_Gpudt_wire_read(uint64_t process, const void *mem, size_t sz,
                         head->nrecords * sizeof(struct MPII_Gpudt_record), mpi_errno,
                         MPI_ERR_INTERN, "**gpudt_size");
     k = kept_find(process, head->id);
-    if (k->type == NULL || k->type->id != head->id || k->process != process) {
+    if (k->type == NULL || k->id != head->id || k->process != process) {
         mpi_errno = type_make(head, (const char *) (head + 1), &fresh);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (k->type)
             MPII_Gpudt_type_release(k->type);
         k->type = fresh;
         k->process = process;
+        k->id = head->id;
     }
     k->used = ++now;
     MPII_Gpudt_type_add_ref(k->type);
