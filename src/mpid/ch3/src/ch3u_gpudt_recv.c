@@ -111,8 +111,8 @@ int MPIDI_Gpudt_answer_send(MPIDI_VC_t * vc, const MPIR_Request * rreq, int what
     return MPIDI_Gpudt_send_pkt(vc, &upkt, sizeof(upkt.gpudt_cts));
 }
 
-/* Tell the sender that no data is wanted, and complete the receive. A receive without a
- * communicator is one of mpidi_revoked.h. */
+/* Tell the sender that no data is wanted, and complete the receive, with an error if the sender is
+ * gone. A receive without a communicator is one of mpidi_revoked.h. */
 static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -121,13 +121,9 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
      * remove it from. It waits, as in the release */
     if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
         mpi_errno = MPIDI_Gpudt_answer_send(vc, rreq, rreq->comm ? 0 : MPIDI_GPUDT_CTS__REVOKED);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPID_Request_complete(rreq);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    if (mpi_errno && rreq->status.MPI_ERROR == MPI_SUCCESS)
+        rreq->status.MPI_ERROR = mpi_errno;
+    return MPID_Request_complete(rreq);
 }
 
 int MPIDI_Gpudt_recv_fail(MPIDI_VC_t * vc, MPIR_Request * rreq, int mpi_errno)
@@ -148,7 +144,11 @@ static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buf
 
     if (stage)
         depth = MPL_MIN(depth, MPIR_GPUDT_STAGE_DEPTH);
-    if (total == 0) {
+    /* One of a process that is known to be dead does not wait for chunks */
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
+        MPIR_ERR_SET1(rreq->status.MPI_ERROR, MPIX_ERR_PROC_FAILED, "**comm_fail",
+                      "**comm_fail %d", vc->pg_rank);
+    if (total == 0 || vc->state == MPIDI_VC_STATE_MORIBUND) {
         MPIR_Gpudt_buffer_free(buffer);
         MPIR_Gpudt_stage_free(stage);
         return rndv_refuse(vc, rreq);
