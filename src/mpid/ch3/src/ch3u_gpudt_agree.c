@@ -73,7 +73,7 @@ static void allgather_doubling(MPIR_Comm * comm, char *all, int sz, int *mpi_err
         const int other = comm->rank ^ n;
 
         step_do(comm, MPIR_ALLGATHER_TAG, other, all + (comm->rank & ~(n - 1)) * sz, other,
-             all + (other & ~(n - 1)) * sz, n * sz, mpi_errno_ret, errflag);
+                all + (other & ~(n - 1)) * sz, n * sz, mpi_errno_ret, errflag);
     }
 }
 
