@@ -110,9 +110,6 @@ struct MPIDI_Gpudt_win {
 /* A process of the node; NULL if it is on another one, or no memory in the window can be mapped. */
 struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
 
-/* Free the memory that is kept for copies. None is in flight. */
-void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w);
-
 /* Whether this process may map memory of another one in the window: of a dynamic window, some that it
  * has or had attached. */
 bool MPIDI_Gpudt_peer_is_mapped(const struct MPIDI_Gpudt_peer *peer);
@@ -129,5 +126,20 @@ void MPIDI_Gpudt_win_target_end(const MPIR_Win * win, MPIR_Gpudt_target_t * targ
 /* Whether this process may access a target's memory now. Waits for MPI_Win_post, for a limited time and
  * once in an epoch. */
 int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
+
+/* ---- copies in flight (ch3u_gpudt_copies.c) ---- */
+
+/* Make room for one more copy: if there are too many, wait for one. */
+void MPIDI_Gpudt_win_copies_limit(struct MPIDI_Gpudt_win *w);
+
+/* Take over an operation in flight. Without memory, it is waited for.
+ *   rank  (IN)  of the target
+ *   op    (IN)  NULL: it is complete
+ *   ureq  (IN)  request to complete at its end; NULL: none */
+int MPIDI_Gpudt_win_copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op,
+                             MPIR_Request * ureq);
+
+/* Free the memory that is kept for copies. None is in flight. */
+void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w);
 
 #endif /* MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED */

@@ -33,140 +33,15 @@
  * fence then waits for MAX_WAIT, too: the first FEW_FENCES, after which all processes of the node must
  * have seen it, or, with several nodes, each one.
  *
- * Copies are waited for in the order from the last to the first: waiting for the last one launches
- * what is queued behind others (gpudt_batch.h). */
+ * Copies in flight are in ch3u_gpudt_copies.c. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 
-#define MAX_COPIES 256          /* of a window in flight */
-
 #define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
 
 #define FEW_FENCES 2
-
-struct MPIDI_Gpudt_copy {
-    struct MPIDI_Gpudt_copy *next, *prev;       /* of the window; of its spare ones only next */
-    struct MPIDI_Gpudt_copy *next_req, *prev_req;       /* of those with a request */
-    struct MPIDI_Gpudt_win *win;
-    int rank;                   /* of the target */
-    MPIR_Gpudt_op *op;
-    MPIR_Request *ureq;         /* NULL: none */
-};
-
-static struct MPIDI_Gpudt_copy *requests = NULL;        /* copies with a request, of all windows */
-
-/* ---- copies in flight ---- */
-
-/* Remove a copy that is complete, and report its error. */
-static void copy_end(struct MPIDI_Gpudt_copy *copy, int mpi_errno)
-{
-    struct MPIDI_Gpudt_win *w = copy->win;
-
-    DL_DELETE(w->copies, copy);
-    w->ncopies--;
-    if (copy->ureq) {
-        DL_DELETE_NP(requests, copy, next_req, prev_req);
-        copy->ureq->status.MPI_ERROR = mpi_errno;
-        MPID_Request_complete(copy->ureq);
-    } else if (unlikely(mpi_errno)) {
-        MPIDI_Gpudt_win_fail(w->handle, mpi_errno);
-    }
-    copy->next = w->spare;
-    w->spare = copy;
-}
-
-/* Memory for a copy; NULL: there is none. */
-static struct MPIDI_Gpudt_copy *copy_new(struct MPIDI_Gpudt_win *w)
-{
-    struct MPIDI_Gpudt_copy *copy = w->spare;
-
-    if (likely(copy))
-        w->spare = copy->next;
-    else
-        copy = MPL_malloc(sizeof(*copy), MPL_MEM_RMA);
-    return copy;
-}
-
-void MPIDI_Gpudt_win_copies_free(struct MPIDI_Gpudt_win *w)
-{
-    struct MPIDI_Gpudt_copy *copy;
-
-    while ((copy = w->spare)) {
-        w->spare = copy->next;
-        MPL_free(copy);
-    }
-}
-
-/* For MPIDI_Gpudt_hook_also: only requests must complete without a call for their window. */
-static bool requests_advance(bool * has_ended)
-{
-    struct MPIDI_Gpudt_copy *copy, *next;
-
-    DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
-        int done, mpi_errno = MPIR_Gpudt_test(copy->op, &done);
-        if (done) {
-            copy_end(copy, mpi_errno);
-            *has_ended = true;
-        }
-    }
-    return requests != NULL;
-}
-
-/* For MPIDI_Gpudt_hook_also: copies of windows that the program has not freed. */
-static void requests_end(void)
-{
-    struct MPIDI_Gpudt_copy *copy, *next;
-
-    DL_FOREACH_SAFE_NP(requests, copy, next, next_req, prev_req) {
-        MPIR_Gpudt_free(copy->op);
-        copy_end(copy, MPI_SUCCESS);
-    }
-}
-
-void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
-{
-    struct MPIDI_Gpudt_copy *copy, *prev;
-
-    if (rank < 0)
-        win->gpudt->is_late = false;
-    for (copy = win->gpudt->copies ? win->gpudt->copies->prev : NULL; copy; copy = prev) {
-        prev = copy == win->gpudt->copies ? NULL : copy->prev;
-        if (rank < 0 || copy->rank == rank)
-            copy_end(copy, MPIR_Gpudt_wait(copy->op));
-    }
-}
-
-/* Take over an operation in flight; NULL: it is complete. Without memory, it is waited for. */
-static int copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op * op, MPIR_Request * ureq)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_copy *copy = NULL;
-
-    if (op && (ureq == NULL || MPIDI_Gpudt_hook_make() == MPI_SUCCESS))
-        copy = copy_new(w);
-    if (copy == NULL) {
-        mpi_errno = MPIR_Gpudt_wait(op);
-        if (ureq && mpi_errno == MPI_SUCCESS)
-            mpi_errno = MPID_Request_complete(ureq);
-        goto fn_exit;
-    }
-    copy->win = w;
-    copy->rank = rank;
-    copy->op = op;
-    copy->ureq = ureq;
-    DL_APPEND(w->copies, copy);
-    w->ncopies++;
-    if (ureq) {
-        DL_APPEND_NP(requests, copy, next_req, prev_req);
-        MPIDI_Gpudt_hook_also(requests_advance, requests_end);
-        MPIDI_Gpudt_wake();
-    }
-
-  fn_exit:
-    return mpi_errno;
-}
 
 /* ---- synchronization ---- */
 
@@ -384,12 +259,11 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
     MPIR_ERR_CHECK(mpi_errno);
     if (target == NULL)
         goto fn_exit;
-    if (win->gpudt->ncopies == MAX_COPIES)
-        copy_end(win->gpudt->copies, MPIR_Gpudt_wait(win->gpudt->copies->op));
+    MPIDI_Gpudt_win_copies_limit(win->gpudt);
     mpi_errno = MPIR_Gpudt_target_move(target, disp, count, datatype, buf, bufcount, buftype,
                                        is_get, &op, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken)
-        mpi_errno = copy_add(win->gpudt, rank, op, ureq);
+        mpi_errno = MPIDI_Gpudt_win_copy_add(win->gpudt, rank, op, ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

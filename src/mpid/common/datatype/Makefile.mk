@@ -34,6 +34,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_alloc.c              \
     src/mpid/ch3/src/ch3u_gpudt_coll.c               \
     src/mpid/ch3/src/ch3u_gpudt_coll_part.c          \
+    src/mpid/ch3/src/ch3u_gpudt_copies.c             \
     src/mpid/ch3/src/ch3u_gpudt_direct.c             \
     src/mpid/ch3/src/ch3u_gpudt_eager.c              \
     src/mpid/ch3/src/ch3u_gpudt_end.c                \
