@@ -378,13 +378,24 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
 {
 }
 
-int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
-                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
-                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op, bool * is_taken)
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
+                           bool may_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     *op = NULL;
     *is_taken = false;
     return MPI_SUCCESS;
+}
+
+const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * target,
+                                                  const struct MPIR_Gpudt_rma *r)
+{
+    return NULL;
+}
+
+bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * target, const MPIR_Gpudt_series_t * series,
+                            const struct MPIR_Gpudt_rma *r)
+{
+    return false;
 }
 
 int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,

@@ -44,18 +44,43 @@ void MPIR_Gpudt_target_unmap(MPIR_Gpudt_target_t * target);
  * needed. NULL is allowed. */
 void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target);
 
+/* MPI_Put or MPI_Get. */
+struct MPIR_Gpudt_rma {
+    MPI_Aint disp, count;       /* place in the window, in bytes, and what is there */
+    MPI_Datatype datatype;
+    const void *buf;            /* of this process */
+    MPI_Aint bufcount;
+    MPI_Datatype buftype;
+    bool is_get;                /* from the window to the buffer; else the reverse */
+};
+
 /* Start to copy between a buffer of this process and a window of another one.
- *   disp, count, datatype     (IN)   place in the window, in bytes, and what is there
- *   buf, bufcount, buftype    (IN)   the buffer, which is not near (gpudt_host.h)
- *   is_get                    (IN)   from the window to the buffer; else the reverse
- *   op                        (OUT)  as for MPIR_Gpudt_ipack
- *   is_taken                  (OUT)  false: nothing was started, and a message must do it. The
- *                                    buffer is neither memory of a GPU nor pinned, the window cannot
- *                                    be mapped, the data would not be within it, or sizes differ */
-int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
-                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
-                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op,
-                           bool * is_taken);
+ *   r         (IN)   the buffer is not near (gpudt_host.h)
+ *   may_lead  (IN)   others may join the operation, and end with it: see MPIR_Gpudt_series_join. The
+ *                    caller holds them for complete only when this one is
+ *   op        (OUT)  as for MPIR_Gpudt_ipack
+ *   is_taken  (OUT)  false: nothing was started, and a message must do it. The buffer is neither
+ *                    memory of a GPU nor pinned, the window cannot be mapped, the data would not be
+ *                    within it, or sizes differ */
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
+                           bool may_lead, MPIR_Gpudt_op ** op, bool * is_taken);
+
+/* Puts or gets of one kind on a target, the first of which waits for a launch. */
+typedef struct MPIR_Gpudt_series MPIR_Gpudt_series_t;
+
+/* Find the series that an operation may join: with the same datatypes and counts, and with addresses
+ * that are aligned alike. Makes no driver call.
+ *   r  (IN)  any operation, also with a buffer in host memory
+ * Returns NULL if there is none; valid until the next call for the target. */
+const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * target,
+                                                  const struct MPIR_Gpudt_rma *r);
+
+/* Let an operation join a series, at the cost of one driver call: it is launched with the series' first
+ * operation, and complete when that one is.
+ * Returns false, with nothing done, if MPIR_Gpudt_target_move must do it: the buffer is not in the
+ * same allocation, the data would not be within the window, or the first one has been launched. */
+bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * target, const MPIR_Gpudt_series_t * series,
+                            const struct MPIR_Gpudt_rma *r);
 
 /* ---- updates: MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap ---- */
 

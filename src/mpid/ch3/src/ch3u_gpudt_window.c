@@ -33,7 +33,8 @@
  * fence then waits for MAX_WAIT, too: the first FEW_FENCES, after which all processes of the node must
  * have seen it, or, with several nodes, each one.
  *
- * Copies in flight are in ch3u_gpudt_copies.c. */
+ * Copies in flight are in ch3u_gpudt_copies.c. A put or get that is like one that waits for a launch joins
+ * it there, and is no copy of its own (gpudt_window.h). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_msg.h"
@@ -46,11 +47,9 @@
 /* ---- synchronization ---- */
 
 /* Whether this process may map memory of another one in the window. */
-static bool is_mapped(const MPIR_Win * win, int rank)
+static bool is_mapped(const MPIR_Win * win, const struct MPIDI_Gpudt_peer *peer)
 {
-    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
-
-    return peer && rank != win->comm_ptr->rank && MPIDI_Gpudt_peer_is_mapped(peer);
+    return peer && peer->rank != win->comm_ptr->rank && MPIDI_Gpudt_peer_is_mapped(peer);
 }
 
 /* Make progress while waiting for another process.
@@ -137,7 +136,7 @@ int MPIDI_Gpudt_win_lock_any(MPIR_Win * win, MPIDI_RMA_Target_t * target)
 {
     MPL_time_t start;
 
-    if (!is_mapped(win, target->target_rank))
+    if (!is_mapped(win, MPIDI_Gpudt_win_peer(win, target->target_rank)))
         return MPI_SUCCESS;
     MPL_wtime(&start);
     return lock_wait(win, target, &start);
@@ -171,7 +170,7 @@ int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
 
     MPL_wtime(&start);
     for (int i = 0; i < w->npeers; i++) {
-        if (is_mapped(win, w->peer[i].rank))
+        if (is_mapped(win, &w->peer[i]))
             mpi_errno = lock_ask(win, w->peer[i].rank, &target);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -189,47 +188,54 @@ int MPIDI_Gpudt_win_lock_all_any(MPIR_Win * win)
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
+/* Whether this process may access a target's memory now, as far as it knows without progress. */
+static bool is_granted(MPIR_Win * win, int rank)
 {
-    int mpi_errno = MPI_SUCCESS;
-    bool is_in_time = true;
     MPIDI_RMA_Target_t *target;
-    MPL_time_t start;
 
-    *may_access = true;
     switch (win->states.access_state) {
         case MPIDI_RMA_FENCE_GRANTED:
         case MPIDI_RMA_PSCW_GRANTED:
         case MPIDI_RMA_LOCK_ALL_GRANTED:
-            break;
-        case MPIDI_RMA_PSCW_ISSUED:
-            is_in_time = !win->gpudt->is_late;
-            MPL_wtime(&start);
-            while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED && is_in_time) {
-                mpi_errno = wait_some(&start, &is_in_time);
-                MPIR_ERR_CHECK(mpi_errno);
-            }
-            win->gpudt->is_late = !is_in_time;
-            *may_access = win->states.access_state == MPIDI_RMA_PSCW_GRANTED;
-            break;
+            return true;
         case MPIDI_RMA_PER_TARGET:
         case MPIDI_RMA_LOCK_ALL_CALLED:
-            mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &target);
-            MPIR_ERR_CHECK(mpi_errno);
-            /* the memory was attached after MPI_Win_lock_all */
-            if (target == NULL && win->states.access_state == MPIDI_RMA_LOCK_ALL_CALLED) {
-                MPL_wtime(&start);
-                mpi_errno = lock_ask(win, rank, &target);
-                MPIR_ERR_CHECK(mpi_errno);
-                mpi_errno = lock_wait(win, target, &start);
-                MPIR_ERR_CHECK(mpi_errno);
-            }
-            *may_access = target && target->access_state == MPIDI_RMA_LOCK_GRANTED;
-            break;
+            return MPIDI_CH3I_Win_find_target(win, rank, &target) == MPI_SUCCESS && target &&
+                target->access_state == MPIDI_RMA_LOCK_GRANTED;
         default:
-            *may_access = false;
-            break;
+            return false;
     }
+}
+
+int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
+{
+    int mpi_errno = MPI_SUCCESS;
+    bool is_in_time = !win->gpudt->is_late;
+    MPIDI_RMA_Target_t *target;
+    MPL_time_t start;
+
+    *may_access = is_granted(win, rank);
+    if (*may_access)
+        goto fn_exit;
+    MPL_wtime(&start);
+    if (win->states.access_state == MPIDI_RMA_PSCW_ISSUED) {
+        while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED && is_in_time) {
+            mpi_errno = wait_some(&start, &is_in_time);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+        win->gpudt->is_late = !is_in_time;
+    } else if (win->states.access_state == MPIDI_RMA_LOCK_ALL_CALLED) {
+        mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &target);
+        MPIR_ERR_CHECK(mpi_errno);
+        /* the memory was attached after MPI_Win_lock_all */
+        if (target == NULL) {
+            mpi_errno = lock_ask(win, rank, &target);
+            MPIR_ERR_CHECK(mpi_errno);
+            mpi_errno = lock_wait(win, target, &start);
+            MPIR_ERR_CHECK(mpi_errno);
+        }
+    }
+    *may_access = is_granted(win, rank);
 
   fn_exit:
     return mpi_errno;
@@ -239,29 +245,54 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
 
 /* ---- operations ---- */
 
+/* Let an operation without a request join another one that waits for a launch: both are waited for by
+ * way of that one. Makes no progress, so that nobody else can change the series meanwhile. */
+static bool move_join(MPIR_Win * win, int rank, const MPIR_Gpudt_target_t * target,
+                      const struct MPIR_Gpudt_rma *r)
+{
+    const MPIR_Gpudt_series_t *series = MPIR_Gpudt_series_find(target, r);
+
+    return series && is_granted(win, rank) && MPIR_Gpudt_series_join(target, series, r);
+}
+
 bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
                           MPI_Datatype datatype, const void *buf, int bufcount,
                           MPI_Datatype buftype, bool is_get, MPIR_Request * ureq,
                           int *mpi_errno_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
+    struct MPIR_Gpudt_rma r = {
+        .disp = disp,.count = count,.datatype = datatype,
+        .buf = buf,.bufcount = bufcount,.buftype = buftype,.is_get = is_get
+    };
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
     MPIR_Gpudt_target_t *target = NULL;
     MPIR_Gpudt_op *op = NULL;
     bool is_taken = false, may_access;
 
-    if (!is_mapped(win, rank) || MPIR_Gpudt_is_near(buf, bufcount, buftype))
+    if (!is_mapped(win, peer))
+        goto fn_exit;
+    target = peer->target;
+    if (target) {
+        r.disp *= win->basic_info_table[rank].disp_unit;
+        is_taken = ureq == NULL && move_join(win, rank, target, &r);
+        if (is_taken)
+            goto fn_exit;
+    }
+    if (MPIR_Gpudt_is_near(buf, bufcount, buftype))
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)
         goto fn_exit;
-    mpi_errno = MPIDI_Gpudt_win_target(win, rank, datatype, &disp, &target);
-    MPIR_ERR_CHECK(mpi_errno);
+    if (target == NULL) {
+        mpi_errno = MPIDI_Gpudt_win_target(win, rank, datatype, &r.disp, &target);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
     if (target == NULL)
         goto fn_exit;
     MPIDI_Gpudt_win_copies_limit(win->gpudt);
-    mpi_errno = MPIR_Gpudt_target_move(target, disp, count, datatype, buf, bufcount, buftype,
-                                       is_get, &op, &is_taken);
+    mpi_errno = MPIR_Gpudt_target_move(target, &r, ureq == NULL, &op, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken)
         mpi_errno = MPIDI_Gpudt_win_copy_add(win->gpudt, rank, op, ureq);
     MPIR_ERR_CHECK(mpi_errno);

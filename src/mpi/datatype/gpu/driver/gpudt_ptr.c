@@ -135,6 +135,21 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
+bool MPIR_Gpudt_ptr_is_in(const MPII_Gpudt_driver_t * drv, const void *addr, unsigned long long id,
+                          bool * sync_memops)
+{
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+    };
+    unsigned long long found = 0;
+    unsigned sync = 0;
+    void *values[] = { &found, &sync };
+    CUresult res = drv->cuPointerGetAttributes(2, names, values, (CUdeviceptr) addr);
+
+    *sync_memops = sync != 0;
+    return res == CUDA_SUCCESS && found == id;
+}
+
 static void gpu_address_note(const void *addr)
 {
     uint64_t low = (uint64_t) (uintptr_t) addr / REGION_SZ * REGION_SZ;

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "gpudt_driver.h"
+
 typedef enum {
     MPIR_GPUDT_MEM__HOST = 0,   /* pageable, or any memory that CUDA does not know */
     MPIR_GPUDT_MEM__PINNED,     /* host memory allocated by or registered with the driver */
@@ -38,6 +40,13 @@ typedef struct MPIR_Gpudt_ptr {
  * GPU memory but is neither GPU memory (any more) nor host memory. Inside of cudaLaunchHostFunc the
  * driver rejects queries; there, memory that the CPU can read is taken as host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
+
+/* Whether an address is in an allocation that was seen before. All else that was known of it then is
+ * still true, except for sync_memops. Costs one driver call, as do errors, which a new query reports.
+ *   id           (IN)   its number, not 0
+ *   sync_memops  (OUT)  as in MPIR_Gpudt_ptr_t; only if so */
+bool MPIR_Gpudt_ptr_is_in(const MPII_Gpudt_driver_t * drv, const void *addr, unsigned long long id,
+                          bool * sync_memops);
 
 /* Whether a GPU should move this memory. */
 static inline bool MPIR_Gpudt_ptr_is_gpu(const MPIR_Gpudt_ptr_t * ptr)

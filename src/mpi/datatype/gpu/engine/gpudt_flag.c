@@ -81,6 +81,7 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
                          unsigned nblocks, struct MPII_Gpudt_flag *flag)
 {
     flag->word = NULL;
+    flag->is_borrowed = false;
     MPII_Gpudt_lock(&flag_lock);
     if (!flags_make(engine) || (nblocks > 1 && !counters_make(engine)))
         goto fn_exit;
@@ -103,12 +104,12 @@ void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
 
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag)
 {
-    if (flag->word == NULL)
-        return;
-    MPII_Gpudt_lock(&flag_lock);
-    size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
-    engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
-    MPII_Gpudt_unlock(&flag_lock);
+    if (flag->word && !flag->is_borrowed) {
+        MPII_Gpudt_lock(&flag_lock);
+        size_t i = ((char *) flag->word - engine->flags) / FLAG_STEP;
+        engine->flags_in_use[i / 64] &= ~((uint64_t) 1 << i % 64);
+        MPII_Gpudt_unlock(&flag_lock);
+    }
     flag->word = NULL;
 }
 

@@ -19,6 +19,7 @@ struct MPII_Gpudt_flag {
     uint64_t counter;           /* device address of the counter by which several blocks determine
                                  * the last one */
     int value;                  /* value of the word when the flag is set */
+    bool is_borrowed;           /* another holder frees it, which may be before this one looks */
 };
 
 /* Allocate a flag that is not set; flag->word is NULL if there is none.
@@ -26,7 +27,8 @@ struct MPII_Gpudt_flag {
  *   nblocks  (IN)  blocks of threads that set it together */
 void MPII_Gpudt_flag_get(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          unsigned nblocks, struct MPII_Gpudt_flag *flag);
-/* Free a flag, which is set or will never be. A flag without a word is ignored. */
+/* Free a flag, which is set or will never be. A flag without a word is ignored, and a borrowed one is
+ * only forgotten. */
 void MPII_Gpudt_flag_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *flag);
 
 /* Request that a flag is set at the end of some blocks. */
@@ -38,9 +40,10 @@ static inline void MPII_Gpudt_flag_ask(struct MPII_Gpudt_end *end,
     end->flag_value = flag->value;
 }
 
+/* Whether a flag is set, or was and is used again since: its word has a greater value then. */
 static inline bool MPII_Gpudt_flag_is_set(const struct MPII_Gpudt_flag *flag)
 {
-    return MPL_atomic_acquire_load_int(flag->word) == flag->value;
+    return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
 }
 
 /* Free all flags of an engine that is no longer used.

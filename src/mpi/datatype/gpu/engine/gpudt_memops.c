@@ -72,6 +72,12 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
 static int idle_wait(MPII_Gpudt_engine_t * engine);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
 
+bool MPII_Gpudt_memops_are_ordered(bool sync_memops)
+{
+    return !MPIR_CVAR_GPUDT_SYNC_MEMOPS ||
+        (sync_memops && MPL_atomic_acquire_load_int(&nmarking) == 0);
+}
+
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -80,8 +86,9 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     MPII_Gpudt_engine_t *engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
-    if (!MPIR_CVAR_GPUDT_SYNC_MEMOPS ||
-        (ptr->sync_memops && !is_private && MPL_atomic_acquire_load_int(&nmarking) == 0))
+    if (!is_private && MPII_Gpudt_memops_are_ordered(ptr->sync_memops))
+        goto fn_exit;
+    if (!MPIR_CVAR_GPUDT_SYNC_MEMOPS)
         goto fn_exit;
 
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);

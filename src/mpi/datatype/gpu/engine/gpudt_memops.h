@@ -18,4 +18,9 @@
  *   ptr   (IN)  its description from MPIR_Gpudt_query_ptr */
 int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr);
 
+/* Whether operations on an allocation that is not private to its device are in that order already, so
+ * that MPII_Gpudt_memops_order has nothing to do.
+ *   sync_memops  (IN)  as the driver tells now */
+bool MPII_Gpudt_memops_are_ordered(bool sync_memops);
+
 #endif /* GPUDT_MEMOPS_H_INCLUDED */

@@ -53,6 +53,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_rowcopy.c  \
     src/mpi/datatype/gpu/transfer/gpudt_run.c      \
     src/mpi/datatype/gpu/transfer/gpudt_side.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_series.c   \
     src/mpi/datatype/gpu/transfer/gpudt_slot.c     \
     src/mpi/datatype/gpu/transfer/gpudt_stage.c    \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \

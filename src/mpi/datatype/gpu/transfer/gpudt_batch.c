@@ -10,7 +10,9 @@
  *   move -> queue -> open batch -- the GPU is (nearly) idle --> launch -> flags
  *
  * The parameter blocks of a batch are in pinned memory, in one of a few *slots*. A slot is free
- * again when the flag of its launch is set. Each move has a flag of its own, too. */
+ * again when the flag of its launch is set. Each move has a flag of its own, too, except for those that
+ * may lead: their end is that of the launch, and others can join them at the cost of a copy of their
+ * parameters. */
 
 #include "mpiimpl.h"
 #include "gpudt_batch.h"
@@ -46,7 +48,7 @@ cvars:
 /* The queue of one stream. */
 struct MPII_Gpudt_queue {
     struct MPII_Gpudt_slot *open;       /* NULL: nothing is queued */
-    MPL_atomic_int_t is_open;   /* the same, to be read without the lock */
+    MPL_atomic_uint64_t number; /* of the open batch, to be read without the lock; 0: none is */
     struct MPII_Gpudt_slot slots[NSLOTS];
     char *mem;                  /* memory of all slots; NULL: none */
     bool no_mem;                /* allocation failed */
@@ -56,8 +58,9 @@ struct MPII_Gpudt_queue {
 /* Guards all queues, and the launches from them. */
 static MPL_initlock_t batch_lock = MPL_INITLOCK_INITIALIZER;
 
-/* Number of queues with an open slot; may be read without the lock. */
-static MPL_atomic_int_t nopen = MPL_ATOMIC_INT_T_INITIALIZER(0);
+static uint64_t last_number = 0;        /* of the batches so far */
+
+MPL_atomic_int_t MPII_Gpudt_nbatches = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
@@ -67,7 +70,10 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                      bool * added);
 static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          struct MPII_Gpudt_queue *queue);
+static void queue_reenter(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                          struct MPII_Gpudt_queue *queue);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
+static bool open_is_due(struct MPII_Gpudt_queue *queue);
 
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
 static bool may_batch(int64_t bytes)
@@ -84,7 +90,7 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
 
     if (!may_batch(bytes) || !MPIR_CVAR_GPUDT_FLAGS)
         return false;
-    if (queue && MPL_atomic_relaxed_load_int(&queue[lane].is_open))
+    if (queue && MPL_atomic_relaxed_load_uint64(&queue[lane].number))
         return true;
     MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
@@ -166,25 +172,40 @@ bool MPII_Gpudt_batch_note_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_la
 void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, bool must)
 {
     struct MPII_Gpudt_queue *queue;
-    MPII_Gpudt_ctx_t entered;
-    int mpi_errno;
 
-    if (likely(MPL_atomic_acquire_load_int(&nopen) == 0))
+    if (likely(!MPII_Gpudt_batch_are_any_open()))
         return;
     MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    if (queue && queue->open &&
-        (must || MPII_Gpudt_should_start(&queue->flights, queue->open->bytes,
-                                         queue->open->most_ahead))) {
-        mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
-        if (mpi_errno) {
-            queue_end(engine, queue, mpi_errno);
-        } else {
-            queue_launch(engine, lane, queue);
-            MPII_Gpudt_ctx_leave(engine->drv, &entered);
-        }
+    if (queue && queue->open && (must || open_is_due(queue)))
+        queue_reenter(engine, lane, queue);
+    MPII_Gpudt_unlock(&batch_lock);
+}
+
+bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              uint64_t batch)
+{
+    const struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
+
+    return queue && MPL_atomic_relaxed_load_uint64(&queue[lane].number) == batch;
+}
+
+bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift)
+{
+    struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
+    bool has_joined = false;
+
+    MPII_Gpudt_lock(&batch_lock);
+    queue += lane;
+    if (queue->open && queue->open->number == batch && may_batch(queue->open->lead[place].bytes)) {
+        MPII_Gpudt_slot_join(queue->open, place, src_shift, dst_shift);
+        has_joined = true;
+        if (unlikely(open_is_due(queue)))
+            queue_reenter(engine, lane, queue);
     }
     MPII_Gpudt_unlock(&batch_lock);
+    return has_joined;
 }
 
 /* Callback of MPII_Gpudt_engine_at_end. */
@@ -255,11 +276,21 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         slot->bytes = slot->most_ahead = 0;
         slot->nblocks = 0;
         queue->open = slot;
-        MPL_atomic_relaxed_store_int(&queue->is_open, 1);
-        MPL_atomic_fetch_add_int(&nopen, 1);
+        slot->number = ++last_number;
+        MPL_atomic_relaxed_store_uint64(&queue->number, slot->number);
+        MPL_atomic_fetch_add_int(&MPII_Gpudt_nbatches, 1);
         return true;
     }
     return false;
+}
+
+/* Whether the open slot is to be launched: also one that is empty because there was no flag. */
+static bool open_is_due(struct MPII_Gpudt_queue *queue)
+{
+    const struct MPII_Gpudt_slot *open = queue->open;
+
+    return open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES ||
+        MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead);
 }
 
 /* Add a planned move to the open slot, and launch the slot if it need not wait.
@@ -277,7 +308,12 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
-    MPII_Gpudt_flag_get(engine, lane, what->grid, what->flag);
+    if (what->queued->may_lead) {
+        *what->flag = queue->open->flag;
+        what->flag->is_borrowed = true;
+    } else {
+        MPII_Gpudt_flag_get(engine, lane, what->grid, what->flag);
+    }
     if (what->flag->word) {
         if (queue->open->n == 0) {
             MPII_Gpudt_module_modest(engine, MPII_GPUDT_KERNEL__BATCH, together, true);
@@ -288,9 +324,7 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         MPII_Gpudt_slot_add(queue->open, what);
         *added = true;
     }
-    /* Also closes a slot that is empty because there was no flag */
-    if (queue->open->n == 0 || queue->open->n == MPII_GPUDT_BATCH_MOVES ||
-        MPII_Gpudt_should_start(&queue->flights, queue->open->bytes, queue->open->most_ahead))
+    if (open_is_due(queue))
         queue_launch(engine, lane, queue);
 
   fn_exit:
@@ -308,6 +342,21 @@ static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
     queue_end(engine, queue, mpi_errno);
 }
 
+/* The same in any context. */
+static void queue_reenter(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                          struct MPII_Gpudt_queue *queue)
+{
+    MPII_Gpudt_ctx_t entered;
+    int mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+
+    if (mpi_errno) {
+        queue_end(engine, queue, mpi_errno);
+    } else {
+        queue_launch(engine, lane, queue);
+        MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    }
+}
+
 /* Close the open slot and release its moves, which have been started or have failed. */
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno)
 {
@@ -316,11 +365,13 @@ static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *que
     if (mpi_errno || slot->n == 0)
         MPII_Gpudt_flag_put(engine, &slot->flag);
     queue->open = NULL;
-    MPL_atomic_relaxed_store_int(&queue->is_open, 0);
+    MPL_atomic_relaxed_store_uint64(&queue->number, 0);
     for (int i = 0; i < slot->n; i++) {
+        if (slot->move[i] == NULL)
+            continue;
         /* After the second store another thread may free the operation */
         slot->move[i]->mpi_errno = mpi_errno;
         MPL_atomic_release_store_int(&slot->move[i]->is_queued, 0);
     }
-    MPL_atomic_fetch_sub_int(&nopen, 1);
+    MPL_atomic_fetch_sub_int(&MPII_Gpudt_nbatches, 1);
 }

@@ -23,6 +23,27 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
 int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                                  const struct MPII_Gpudt_planned *what, bool * added);
 
+/* Number of batches that wait, of all streams. */
+extern MPL_atomic_int_t MPII_Gpudt_nbatches;
+
+static inline bool MPII_Gpudt_batch_are_any_open(void)
+{
+    return MPL_atomic_acquire_load_int(&MPII_Gpudt_nbatches) > 0;
+}
+
+/* Whether a batch with this number, of m->may_queue->batch, waits on the stream. Takes no lock. */
+bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              uint64_t batch);
+
+/* Add a move that differs only by its addresses from one that was added with may_lead, and ends with
+ * it: both end with the batch. An error of the launch is that of the other one.
+ *   batch, place  (IN)  of the other one; a batch of this stream, which may have been launched
+ *   src_shift     (IN)  bytes from its source to the move's, a multiple of the widest unit; modulo 2^64
+ *   dst_shift     (IN)  the same of the destinations
+ * Returns false if the batch does not wait any more. */
+bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift);
+
 /* Whether a move of `bytes` bytes would be queued now. Takes the lock of batches only if no batch
  * of this stream is waiting. */
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,

@@ -9,18 +9,12 @@
 #include "gpudt_flight.h"
 #include "gpudt_limits.h"
 
-/* Whether the launch of a flag is complete. A flag that is used again has a greater value. */
-static bool flag_is_past(const struct MPII_Gpudt_flag *flag)
-{
-    return (int) ((unsigned) MPL_atomic_acquire_load_int(flag->word) - (unsigned) flag->value) >= 0;
-}
-
 bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes, int64_t most_ahead)
 {
     int64_t ahead = f->copied;
 
     for (int i = 0; i < f->n;) {
-        if (flag_is_past(&f->flight[i].flag)) {
+        if (MPII_Gpudt_flag_is_set(&f->flight[i].flag)) {
             f->flight[i] = f->flight[--f->n];
         } else {
             ahead += f->flight[i].bytes;

@@ -15,6 +15,10 @@
 struct MPII_Gpudt_queued {
     MPL_atomic_int_t is_queued; /* the move is in a queue */
     int mpi_errno;              /* why its launch failed; set before is_queued is cleared */
+    bool may_lead;              /* others may join it in its batch (gpudt_batch.h): then it ends with
+                                 * the whole batch */
+    uint64_t batch;             /* number of the batch in which it leads, and its place there; 0: none */
+    int place;
 };
 
 /* Bytes [pos, pos + len) of a transfer, to be moved between a side and contiguous memory. */

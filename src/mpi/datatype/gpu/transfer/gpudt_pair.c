@@ -75,6 +75,8 @@ static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pa
         .args_used = offsetof(struct MPII_Gpudt_args_pairbox, side[1].levels.level) +
             args->side[1].levels.nlevels * sizeof(struct MPII_Gpudt_level),
         .end = &plan->args.end,
+        .src_at = offsetof(struct MPII_Gpudt_args_pairbox, side[0].user),
+        .dst_at = offsetof(struct MPII_Gpudt_args_pairbox, side[1].user),
         .bytes = p->len,
         .most_ahead = p->len > MPII_GPUDT_BATCH_MEDIUM ? MPII_GPUDT_BATCH_AHEAD_GPU :
             MPII_GPUDT_BATCH_AHEAD,

@@ -5,7 +5,7 @@
 
 /* Plans that are kept: a few for each engine, each at the place that its addresses hash to, where
  * the next one of that hash replaces it. A plan is found again by all that it was made from. Of a
- * datatype this is the number of its state, which is never used again. Must not know launches. */
+ * datatype this is the id of its state, which is never used again. Must not know launches. */
 
 #include "mpiimpl.h"
 #include "gpudt_plan_cache.h"
@@ -14,7 +14,7 @@
 #define NPLANS 64               /* of an engine: a power of two */
 
 struct plan {
-    uint64_t type[2];           /* numbers of the datatypes' states; 0: no plan yet */
+    uint64_t type[2];           /* ids of the datatypes' states; 0: no plan yet */
     struct MPII_Gpudt_plan_in in[2];    /* serial and top are not used */
     struct MPII_Gpudt_record top[2];
     struct MPII_Gpudt_plan_pair pair;

@@ -203,13 +203,13 @@ static int steps_choose(struct route *r, MPII_Gpudt_engine_t * other_engine)
     goto fn_exit;
 }
 
-int MPII_Gpudt_route(MPIR_Gpudt_op * op)
+int MPII_Gpudt_route(MPIR_Gpudt_op * op, const struct MPII_Gpudt_side *lead)
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *other_engine;
     struct route r = {.op = op,.side = {&op->src, &op->dst},.area = MPII_GPUDT_AREA__DEVICE };
 
-    r.lead = MPII_Gpudt_lead(op) == &op->src ? 0 : 1;
+    r.lead = lead == &op->src ? 0 : 1;
     r.other = 1 - r.lead;
     mpi_errno = other_engine_find(op, r.side[r.other], &other_engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

@@ -14,8 +14,9 @@
 const struct MPII_Gpudt_side *MPII_Gpudt_lead(const MPIR_Gpudt_op * op);
 
 /* Choose the route of a transfer, and get its work areas.
- *   op  (IN/OUT)  all members before engine, and engine, are set, and engine's context is current;
- *                 the rest is filled in. On failure it holds no work areas */
-int MPII_Gpudt_route(MPIR_Gpudt_op * op);
+ *   op    (IN/OUT)  all members before engine, and engine, are set, and engine's context is current;
+ *                   the rest is filled in. On failure it holds no work areas
+ *   lead  (IN)      of MPII_Gpudt_lead */
+int MPII_Gpudt_route(MPIR_Gpudt_op * op, const struct MPII_Gpudt_side *lead);
 
 #endif /* GPUDT_ROUTE_H_INCLUDED */

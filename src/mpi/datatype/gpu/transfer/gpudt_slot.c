@@ -55,29 +55,78 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *
 {
     return (struct MPII_Gpudt_planned) {
         .kernel = plan->kernel,.grid = plan->grid,.args = &plan->args,.args_sz = plan->args_sz,
-        .args_used = args_used(plan),.end = &plan->args.span.end,.bytes = m->len,
+        .args_used = args_used(plan),.end = &plan->args.span.end,
+        .src_at = m->unpack ? offsetof(struct MPII_Gpudt_span, packed) :
+            offsetof(struct MPII_Gpudt_span, user),
+        .dst_at = m->unpack ? offsetof(struct MPII_Gpudt_span, user) :
+            offsetof(struct MPII_Gpudt_span, packed),
+        .bytes = m->len,
         .most_ahead = MPII_GPUDT_BATCH_AHEAD,.flag = m->flag,.queued = m->may_queue
     };
 }
 
+/* Count a move whose entry is filled in.
+ *   queued  (IN)  NULL: it has joined another one */
+static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *queued,
+                        unsigned grid, int64_t bytes, int64_t most_ahead)
+{
+    slot->move[slot->n] = queued;
+    slot->first[slot->n] = slot->nblocks;
+    slot->n++;
+    slot->nblocks += grid;
+    slot->bytes += bytes;
+    slot->most_ahead = most_ahead;
+}
+
 void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what)
 {
+    const size_t args_at = offsetof(struct MPII_Gpudt_entry, args);
     struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
+    struct MPII_Gpudt_queued *queued = what->queued;
 
-    MPII_Gpudt_flag_ask(what->end, what->flag);
+    if (what->flag->is_borrowed)
+        what->end->flag = 0;    /* the end of the batch sets it */
+    else
+        MPII_Gpudt_flag_ask(what->end, what->flag);
     entry->kernel = what->kernel;
     memcpy(&entry->args, what->args, what->args_sz);    /* all: a single move is launched with it */
-    slot->first[slot->n] = slot->nblocks;
-    slot->words[slot->n] = (uint16_t)
-        ((offsetof(struct MPII_Gpudt_entry, args) + what->args_used) / sizeof(uint64_t));
-    if (slot->n == 0)
+    slot->words[slot->n] = (uint16_t) ((args_at + what->args_used) / sizeof(uint64_t));
+    if (slot->n == 0) {
         slot->first_flag = *what->flag;
-    slot->move[slot->n] = what->queued;
-    slot->n++;
-    slot->nblocks += what->grid;
-    slot->bytes += what->bytes;
-    slot->most_ahead = what->most_ahead;
-    MPL_atomic_relaxed_store_int(&what->queued->is_queued, 1);
+        slot->first_end = (struct MPII_Gpudt_end *)
+            ((char *) &entry->args + ((const char *) what->end - (const char *) what->args));
+    }
+    if (queued->may_lead) {
+        slot->lead[slot->n] = (struct MPII_Gpudt_lead) {
+            .src_at = (uint16_t) (args_at + what->src_at),
+            .dst_at = (uint16_t) (args_at + what->dst_at),
+            .grid = what->grid,.bytes = what->bytes,.most_ahead = what->most_ahead
+        };
+        queued->batch = slot->number;
+        queued->place = slot->n;
+    }
+    entry_count(slot, queued, what->grid, what->bytes, what->most_ahead);
+    MPL_atomic_relaxed_store_int(&queued->is_queued, 1);
+}
+
+static void address_shift(struct MPII_Gpudt_entry *entry, size_t at, uint64_t shift)
+{
+    uint64_t *addr = (uint64_t *) (void *) ((char *) entry + at);
+
+    *addr += shift;
+}
+
+void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_shift,
+                          uint64_t dst_shift)
+{
+    const struct MPII_Gpudt_lead *lead = &slot->lead[place];
+    struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
+
+    memcpy(entry, &slot->entries[place], slot->words[place] * sizeof(uint64_t));
+    address_shift(entry, lead->src_at, src_shift);
+    address_shift(entry, lead->dst_at, dst_shift);
+    slot->words[slot->n] = slot->words[place];
+    entry_count(slot, NULL, lead->grid, lead->bytes, lead->most_ahead);
 }
 
 /* A batch of one move is launched as the move's own kernel. */
@@ -85,12 +134,16 @@ static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lan
                         struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
 {
     int mpi_errno = MPI_SUCCESS;
+    const bool is_flag_used = slot->first_flag.is_borrowed;
 
+    if (is_flag_used)
+        MPII_Gpudt_flag_ask(slot->first_end, &slot->flag);
     mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
                                          &slot->entries[0].args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_flight_add(flights, &slot->first_flag, slot->bytes);
-    MPII_Gpudt_flag_put(engine, &slot->flag);
+    if (!is_flag_used)
+        MPII_Gpudt_flag_put(engine, &slot->flag);
 
   fn_exit:
     return mpi_errno;

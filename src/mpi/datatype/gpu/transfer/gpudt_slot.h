@@ -14,19 +14,29 @@
 
 #define MPII_GPUDT_SLOT_SZ (MPII_GPUDT_BATCH_MOVES * sizeof(struct MPII_Gpudt_entry))
 
+/* What others that join a move need. */
+struct MPII_Gpudt_lead {
+    uint16_t src_at, dst_at;    /* offsets in the entry of the addresses of both sides */
+    unsigned grid;
+    int64_t bytes, most_ahead;
+};
+
 /* Guarded by the lock of its queue. */
 struct MPII_Gpudt_slot {
     struct MPII_Gpudt_entry *entries;   /* pinned memory */
     uint64_t addr;              /* device address of entries */
     struct MPII_Gpudt_flag flag;        /* of the batch's launch; no word: the slot is free */
     CUfunction together, alone; /* the batch kernel; the kernel of the first move */
+    uint64_t number;            /* of the batch, unique in the process */
     int n;
     int64_t bytes, most_ahead;  /* of all moves; of the last one */
     unsigned nblocks;
     uint32_t first[MPII_GPUDT_BATCH_MOVES];
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
-    struct MPII_Gpudt_flag first_flag;  /* the first move's own */
-    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];
+    struct MPII_Gpudt_flag first_flag;  /* of the first move, and where its parameters ask for it */
+    struct MPII_Gpudt_end *first_end;
+    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];     /* NULL: it has joined another one */
+    struct MPII_Gpudt_lead lead[MPII_GPUDT_BATCH_MOVES];        /* of moves that may lead */
 };
 
 /* Plan a move by a kernel whose work the batch kernel can do; false if no such plan is allowed. */
@@ -41,6 +51,7 @@ struct MPII_Gpudt_planned {
     size_t args_sz;
     size_t args_used;           /* those that the kernel reads */
     struct MPII_Gpudt_end *end;
+    size_t src_at, dst_at;      /* offsets in the parameter block of the addresses of both sides */
     int64_t bytes;              /* that are moved */
     int64_t most_ahead;         /* bytes in flight from which on it waits */
     struct MPII_Gpudt_flag *flag;       /* to be set at the end of the move */
@@ -52,8 +63,16 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *
                                                   struct MPII_Gpudt_plan *plan);
 
 /* Add a move to a slot that is not full.
- *   what  (IN)  has a flag with a word, which its parameter block gets */
+ *   what  (IN)  has a flag with a word, which its parameter block gets, or that of the slot, borrowed */
 void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what);
+
+/* Add a move that differs from another one of the slot by its addresses only, and ends with the whole
+ * batch. The slot is not full.
+ *   place      (IN)  of the other one, which may lead
+ *   src_shift  (IN)  what to add to the address of its source; a multiple of the widest unit
+ *   dst_shift  (IN)  the same of its destination */
+void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_shift,
+                          uint64_t dst_shift);
 
 /* Launch the moves of a slot, if it has any; the engine's context is current.
  *   flights  (IN/OUT)  of the stream; the launch is noted there */

@@ -28,6 +28,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     op->nlooks = 0;
     MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
     op->queued.mpi_errno = MPI_SUCCESS;
+    op->queued.batch = 0;
     op->noted = 0;
     op->is_flying = op->is_copy = false;
 
@@ -37,7 +38,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
         MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
-    mpi_errno = MPII_Gpudt_route(op);
+    mpi_errno = MPII_Gpudt_route(op, lead);
     if (likely(mpi_errno == MPI_SUCCESS))
         mpi_errno = MPII_Gpudt_op_advance(op, done);
     MPII_GPUDT_RANGE_POP();
@@ -114,6 +115,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     work->mapping = local->mapping;
     work->mapped = NULL;
     work->is_alone = local->is_alone;
+    work->queued.may_lead = false;
     local->src.type = local->dst.type = NULL;
     local->mapping = NULL;
     return MPII_Gpudt_op_start_new(work, op);

@@ -218,7 +218,7 @@ void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const cha
 }
 
 /* An operation between one side and the other, which are not set yet; NULL: out of memory. */
-static MPIR_Gpudt_op *op_make(int64_t n, bool is_get)
+static MPIR_Gpudt_op *op_make(int64_t n, bool is_get, bool may_lead)
 {
     MPIR_Gpudt_op *op = MPII_Gpudt_op_new();
 
@@ -229,13 +229,13 @@ static MPIR_Gpudt_op *op_make(int64_t n, bool is_get)
         op->n = n;
         op->lane = is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
         op->is_alone = false;
+        op->queued.may_lead = may_lead;
     }
     return op;
 }
 
-int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint count,
-                           MPI_Datatype datatype, const void *buf, MPI_Aint bufcount,
-                           MPI_Datatype buftype, bool is_get, MPIR_Gpudt_op ** op, bool * is_taken)
+int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
+                           bool may_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_gpu = false;
@@ -248,28 +248,30 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
 
     *op = NULL;
     *is_taken = false;
-    mpi_errno = MPII_Gpudt_buffer_set(buf, bufcount, buftype, &buffer, &is_gpu);
+    mpi_errno = MPII_Gpudt_buffer_set(r->buf, r->bufcount, r->buftype, &buffer, &is_gpu);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!is_gpu || !is_suited(&buffer, datatype))
+    if (!is_gpu || !is_suited(&buffer, r->datatype))
         goto fn_exit;
     engine = buffer.side.engine;
-    work = op_make(buffer.size, is_get);
+    work = op_make(buffer.size, r->is_get, may_lead);
     MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU operation");
     mpi_errno = MPII_Gpudt_target_map(target, engine, &work->mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (work->mapping == NULL)
         goto fn_exit;
-    mpi_errno = MPII_Gpudt_target_side(target, mem, disp, count, datatype, engine, work->n,
-                                       is_get ? &work->src : &work->dst, is_taken);
+    mpi_errno = MPII_Gpudt_target_side(target, mem, r->disp, r->count, r->datatype, engine,
+                                       work->n, r->is_get ? &work->src : &work->dst, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!*is_taken)
         goto fn_exit;
-    *(is_get ? &work->dst : &work->src) = buffer.side;
+    *(r->is_get ? &work->dst : &work->src) = buffer.side;
     is_gpu = false;
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (*op && (*op)->queued.batch)
+        MPII_Gpudt_series_note(target, r, *op, buffer.id, mem + target->offset);
 
   fn_exit:
     if (work) {
@@ -283,7 +285,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, MPI_Aint disp, MPI_Aint
     else
         MPII_GPUDT_COUNT(window_refused, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-        MPII_Gpudt_target_trace(target, buffer.size, is_get ? "get" : "put", *is_taken);
+        MPII_Gpudt_target_trace(target, buffer.size, r->is_get ? "get" : "put", *is_taken);
     MPIR_FUNC_EXIT;
     return mpi_errno;
   fn_fail:

@@ -12,6 +12,23 @@
 #include "gpudt_window.h"
 #include "engine/gpudt_import.h"
 
+/* What is known of the first operation of a series (gpudt_series.c). Nothing here is a reference:
+ * unless the batch with this number waits on the stream, all of it may be outdated. */
+struct MPIR_Gpudt_series {
+    uint64_t batch;             /* 0: there is no series */
+    int place;                  /* in the batch */
+    MPII_Gpudt_engine_t *engine;
+    enum MPII_Gpudt_lane_e lane;
+    struct MPIR_Gpudt_rma first;
+    uint64_t type, buftype;     /* keys of the datatypes */
+    unsigned long long id;      /* of the allocation of the buffer */
+    int64_t buf_low;            /* lowest byte of the data in the buffer, relative to its address */
+    int64_t low, sz;            /* the same in the window, relative to disp, and bytes to the highest */
+    int64_t n;                  /* bytes moved */
+};
+
+#define MPII_GPUDT_NSERIES 8    /* of a target that are remembered */
+
 struct MPIR_Gpudt_target {
     MPIR_Gpudt_buffer *own;     /* of this process: the window. NULL: of another one */
     uint64_t offset;            /* of the window in its allocation */
@@ -20,7 +37,16 @@ struct MPIR_Gpudt_target {
     MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping; its own: of the
                                          * window */
     struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
+    struct MPIR_Gpudt_series series[MPII_GPUDT_NSERIES];
+    unsigned nseries;           /* since the window was made: the next takes place n % NSERIES */
 };
+
+/* Note an operation that waits in a batch where it may lead: others may join it.
+ *   op      (IN)  of this engine's context, in flight
+ *   id      (IN)  of the allocation that the buffer is in; 0: not known, or it may be in several
+ *   window  (IN)  where the window is mapped */
+void MPII_Gpudt_series_note(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma *r,
+                            const MPIR_Gpudt_op * op, unsigned long long id, CUdeviceptr window);
 
 /* Map a target's memory, or find it mapped.
  *   mapping  (OUT)  referenced by the caller; NULL: that is not possible

@@ -115,6 +115,16 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
     goto fn_exit;
 }
 
+uint64_t MPII_Gpudt_type_id(MPI_Datatype datatype)
+{
+    MPIR_Datatype *dtp;
+    const struct MPII_Gpudt_type *found;
+
+    MPIR_Datatype_get_ptr(datatype, dtp);
+    found = __atomic_load_n(MPII_Gpudt_type_slot(dtp), __ATOMIC_ACQUIRE);
+    return is_state(found) ? found->id : 0;
+}
+
 const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n)
 {
     void **slot = MPII_Gpudt_type_slot(dtp);
@@ -140,7 +150,7 @@ const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64
     return type;
 }
 
-uint64_t MPII_Gpudt_type_number(void)
+uint64_t MPII_Gpudt_type_new_id(void)
 {
     return MPL_atomic_fetch_add_uint64(&next_id, 1);
 }
@@ -210,7 +220,7 @@ static int type_create(MPI_Datatype datatype, struct MPII_Gpudt_type **type)
         text_print("canonical", datatype, rc, text);
     }
 
-    fresh->id = MPII_Gpudt_type_number();
+    fresh->id = MPII_Gpudt_type_new_id();
     fresh->upload = NULL;
     fresh->upload_free = NULL;
     fresh->published = NULL;

@@ -56,8 +56,20 @@ int MPII_Gpudt_type_get(MPI_Datatype datatype, struct MPII_Gpudt_type **type);
  *   n    (IN)  bytes that will be moved */
 const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n);
 
-/* The number of a new state. */
-uint64_t MPII_Gpudt_type_number(void);
+/* An id for a new state. */
+uint64_t MPII_Gpudt_type_new_id(void);
+
+/* The id of the state of a datatype that has an object; 0 if it has no state yet. */
+uint64_t MPII_Gpudt_type_id(MPI_Datatype datatype);
+
+/* A number that tells a datatype from all others that exist or have existed, whatever their handles;
+ * 0 if it has no state yet. */
+static inline uint64_t MPII_Gpudt_type_key(MPI_Datatype datatype)
+{
+    /* A predefined type without gaps has no object, and always the same handle; ids are small */
+    return HANDLE_IS_BUILTIN(datatype) ? ~(uint64_t) (unsigned) datatype :
+        MPII_Gpudt_type_id(datatype);
+}
 
 /* Add a reference to a state of which the caller holds one already. */
 void MPII_Gpudt_type_add_ref(struct MPII_Gpudt_type *type);

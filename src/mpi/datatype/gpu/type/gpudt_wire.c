@@ -86,7 +86,7 @@ static int type_make(const struct wire *head, const char *arrays, struct MPII_Gp
         s->lookaside = array_copy(arrays + records_sz, s->lookaside_sz);
         MPII_GPUDT_ERR_NOMEM(s->lookaside == NULL, mpi_errno, "state of a datatype");
     }
-    fresh->id = MPII_Gpudt_type_number();
+    fresh->id = MPII_Gpudt_type_new_id();
     MPL_atomic_store_int(&fresh->ref_count, 1);
     *type = fresh;
 
