@@ -7,7 +7,7 @@
  * offset, so both arrays are copied as they are.
  *
  * States that were read are kept, with their images on GPUs, since a program sends the same few
- * types again and again. The number of a type is never reused, so a state that is kept is never
+ * types again and again. The id of a type is never reused, so a state that is kept is never
  * wrong; the one that was not used for longest makes room for a new one. */
 
 #include "mpiimpl.h"
@@ -24,7 +24,7 @@ struct wire {
 };
 
 static struct kept {
-    uint64_t process, id;       /* that has written it, and its number there */
+    uint64_t process, id;       /* that has written it, and its id there */
     struct MPII_Gpudt_type *type;       /* NULL: unused */
     uint64_t used;              /* time of the last use, in uses */
 } kept[NKEPT];
