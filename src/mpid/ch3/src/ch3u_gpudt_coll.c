@@ -49,7 +49,9 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define MAX_PAUSE 255           /* calls of a kind and size after which to ask again, at most */
+/* Calls of a kind and size that do not ask, at most. One more is a prime: the question then falls on
+ * each call of a program whose buffers take turns between host and GPU. */
+#define MAX_PAUSE 126
 
 /* Bytes of a block up to which a kernel may move byte by byte. */
 #define MAX_NARROW (64 << 10)
