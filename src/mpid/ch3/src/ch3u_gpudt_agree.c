@@ -86,7 +86,7 @@ static void allgather_ring(MPIR_Comm * comm, char *all, int sz, int *mpi_errno_r
 
     for (int i = 0; i < size - 1; i++)
         step_do(comm, MPIR_ALLGATHER_TAG, right, all + (rank - i + size) % size * sz, left,
-             all + (left - i + size) % size * sz, sz, mpi_errno_ret, errflag);
+                all + (left - i + size) % size * sz, sz, mpi_errno_ret, errflag);
 }
 
 int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own, int sz,
@@ -102,10 +102,30 @@ int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, cons
     return result_of(mpi_errno_ret, *errflag);
 }
 
-/* It compares the length with the expected one. */
+/* By a binomial tree: a process receives from the one whose distance from the root lacks its lowest
+ * bit, and sends to those at the distances of the bits below. */
 int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, void *mem, int sz)
 {
-    return MPIR_Bcast_intra_binomial(mem, sz, MPI_BYTE, root, comm, errflag);
+    int mpi_errno, mpi_errno_ret = MPI_SUCCESS, bit = 1;
+    const int size = comm->local_size, rank = comm->rank, distance = (rank - root + size) % size;
+    MPI_Status status;
+
+    while (bit < size && !(distance & bit))
+        bit *= 2;
+    if (rank != root) {
+        const int source = (rank - bit + size) % size;
+
+        mpi_errno = MPIC_Recv(mem, sz, MPI_BYTE, source, MPIR_BCAST_TAG, comm, &status, errflag);
+        arrival_note(mpi_errno, &status, source, sz, &mpi_errno_ret, errflag);
+    }
+    for (bit /= 2; bit > 0; bit /= 2) {
+        if (distance + bit >= size)
+            continue;
+        mpi_errno = MPIC_Send(mem, sz, MPI_BYTE, (rank + bit) % size, MPIR_BCAST_TAG, comm,
+                              errflag);
+        error_note(mpi_errno, &mpi_errno_ret, errflag);
+    }
+    return result_of(mpi_errno_ret, *errflag);
 }
 
 /* ---- all messages at once ---- */
