@@ -126,8 +126,8 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
         return;
     block = (double) serial->size / (double) serial->nblocks;
     blocks = (double) n / block;
-    /* Pulling costs less than asking for a push, and staging more than anything: the rest makes no
-     * difference */
+    /* Pulling costs less than asking for a push. The rest matters only beside a long buffer or one
+     * that cannot be mapped, and there by little more than that */
     if (blocks * REST_MAX < PUSH_COST && span <= REACH)
         return;
     average = max_of(block, (double) span / ((double) size / block));
