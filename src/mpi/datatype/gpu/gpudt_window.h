@@ -68,17 +68,19 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
 /* Puts or gets of one kind on a target, the first of which waits for a launch. */
 typedef struct MPIR_Gpudt_series MPIR_Gpudt_series_t;
 
-/* Find the series that an operation may join: with the same datatypes and counts, and with addresses
- * that are aligned alike. Makes no driver call.
+/* Find a series of an operation's kind: with the same datatypes and counts, and with addresses that are
+ * aligned alike. Makes no driver call.
  *   r  (IN)  any operation, also with a buffer in host memory
  * Returns NULL if there is none; valid until the next call for the target. */
 const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * target,
                                                   const struct MPIR_Gpudt_rma *r);
 
-/* Let an operation join a series, at the cost of one driver call: it is launched with the series' first
- * operation, and complete when that one is.
- * Returns false, with nothing done, if MPIR_Gpudt_target_move must do it: the buffer is not in the
- * same allocation, the data would not be within the window, or the first one has been launched. */
+/* Let an operation join a series of its kind, at the cost of one driver call: it is launched with that
+ * series' first operation, and complete when that one is.
+ *   series  (IN)  of MPIR_Gpudt_series_find
+ * Returns false, with nothing done, if MPIR_Gpudt_target_move must do it: there is no series from the
+ * allocation of the buffer, the data would not be within the window, or the first one has been
+ * launched. */
 bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * target, const MPIR_Gpudt_series_t * series,
                             const struct MPIR_Gpudt_rma *r);
 

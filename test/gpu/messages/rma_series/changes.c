@@ -64,7 +64,7 @@ static void other_targets(struct scene *s)
 }
 
 /* The buffer is in memory of another kind each time, or in another allocation. Returns whether those in
- * the first one have joined each other, and the others have not. */
+ * the first one have joined each other. */
 static bool other_memory(struct scene *s, MPI_Datatype type)
 {
     struct buffer others[MEM__NKINDS];
@@ -85,8 +85,24 @@ static bool other_memory(struct scene *s, MPI_Datatype type)
     CHECK_MPI(MPI_Win_flush(1, s->win));
     for (int i = 0; i < n; i++)
         buffer_free(&others[i]);
-    CHECK(njoined() < before + 8 * (unsigned) n);
     return njoined() >= before + 2 * (unsigned) n;
+}
+
+/* Operations from two allocations, in turns. Returns whether those from each have joined each other. */
+static bool in_turns(struct scene *s, MPI_Datatype type)
+{
+    const unsigned long long before = njoined();
+    struct buffer b;
+
+    buffer_make(&b, MEM__DEVICE, 1 << 16);
+    opener(s, 1, false);
+    for (int i = 0; i < 40; i++) {
+        const size_t at = OPENER + 512 * (size_t) i;
+        CHECK_MPI(move(s, i % 2 ? &s->buf : &b, at, type, 1, at, type, false));
+    }
+    CHECK_MPI(MPI_Win_flush(1, s->win));
+    buffer_free(&b);
+    return njoined() >= before + 36;
 }
 
 /* Memory is freed after a flush, and what comes next may be at its address. */
@@ -115,7 +131,7 @@ void changes(void)
 {
     MPI_Datatype types[NTYPES];
     struct scene s;
-    bool have_joined;
+    bool have_joined, have_in_turns;
 
     types_make(types);
     for (int i = 0; i < 4; i++) {
@@ -129,6 +145,10 @@ void changes(void)
             for (int k = 0; k < TRIES && (k == 0 || !have_joined); k++)
                 have_joined |= other_memory(&s, types[i]);
             CHECK(have_joined);
+            have_in_turns = !are_all_direct;
+            for (int k = 0; k < TRIES && !have_in_turns; k++)
+                have_in_turns = in_turns(&s, types[i]);
+            CHECK(have_in_turns);
             renewed_memory(&s);
         }
         CHECK_MPI(MPI_Win_unlock_all(s.win));

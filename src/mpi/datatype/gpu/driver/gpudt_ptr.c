@@ -135,8 +135,8 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-bool MPIR_Gpudt_ptr_is_in(const MPII_Gpudt_driver_t * drv, const void *addr, unsigned long long id,
-                          bool * sync_memops)
+unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void *addr,
+                                     bool * sync_memops)
 {
     CUpointer_attribute names[] = {
         CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
@@ -147,7 +147,7 @@ bool MPIR_Gpudt_ptr_is_in(const MPII_Gpudt_driver_t * drv, const void *addr, uns
     CUresult res = drv->cuPointerGetAttributes(2, names, values, (CUdeviceptr) addr);
 
     *sync_memops = sync != 0;
-    return res == CUDA_SUCCESS && found == id;
+    return res == CUDA_SUCCESS ? found : 0;
 }
 
 static void gpu_address_note(const void *addr)

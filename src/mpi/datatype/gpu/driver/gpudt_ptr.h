@@ -41,12 +41,12 @@ typedef struct MPIR_Gpudt_ptr {
  * driver rejects queries; there, memory that the CPU can read is taken as host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 
-/* Whether an address is in an allocation that was seen before. All else that was known of it then is
- * still true, except for sync_memops. Costs one driver call, as do errors, which a new query reports.
- *   id           (IN)   its number, not 0
- *   sync_memops  (OUT)  as in MPIR_Gpudt_ptr_t; only if so */
-bool MPIR_Gpudt_ptr_is_in(const MPII_Gpudt_driver_t * drv, const void *addr, unsigned long long id,
-                          bool * sync_memops);
+/* The number of the allocation that an address is in; 0: none, or an error, which a new query
+ * reports. All that was known of an allocation of that number is still true, except for sync_memops.
+ * Costs one driver call.
+ *   sync_memops  (OUT)  as in MPIR_Gpudt_ptr_t */
+unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void *addr,
+                                     bool * sync_memops);
 
 /* Whether a GPU should move this memory. */
 static inline bool MPIR_Gpudt_ptr_is_gpu(const MPIR_Gpudt_ptr_t * ptr)

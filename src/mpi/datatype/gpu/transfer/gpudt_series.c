@@ -41,13 +41,15 @@ static bool is_alike(const MPIR_Gpudt_series_t * s, const struct MPIR_Gpudt_rma 
         first->bufcount == r->bufcount && first->is_get == r->is_get && shifts % UNIT_MAX == 0;
 }
 
-/* The place of a series; one that is not remembered takes that of the oldest. */
+/* The place of a series; one that is not remembered takes that of the oldest.
+ *   id  (IN)  number of the allocation of its buffers */
 static MPIR_Gpudt_series_t *series_place(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma *r,
-                                         uint64_t type, uint64_t buftype)
+                                         unsigned long long id, uint64_t type, uint64_t buftype)
 {
     for (int i = 0; i < MPII_GPUDT_NSERIES; i++) {
-        if (t->series[i].batch && is_alike(&t->series[i], r, type, buftype))
-            return &t->series[i];
+        MPIR_Gpudt_series_t *s = &t->series[i];
+        if (s->batch && s->id == id && is_alike(s, r, type, buftype))
+            return s;
     }
     return &t->series[t->nseries++ % MPII_GPUDT_NSERIES];
 }
@@ -64,7 +66,7 @@ void MPII_Gpudt_series_note(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma
     if (id == 0 || own->ptr.mem != MPIR_GPUDT_MEM__DEVICE || MPIR_Gpudt_ptr_is_private(&own->ptr) ||
         type == 0 || buftype == 0)
         return;
-    *series_place(t, r, type, buftype) = (MPIR_Gpudt_series_t) {
+    *series_place(t, r, id, type, buftype) = (MPIR_Gpudt_series_t) {
         .batch = op->queued.batch,.place = op->queued.place,.engine = op->engine,.lane = op->lane,
         .first = *r,.type = type,.buftype = buftype,.id = id,
         .buf_low = (int64_t) ((uintptr_t) own->low - (uintptr_t) r->buf),
@@ -73,38 +75,51 @@ void MPII_Gpudt_series_note(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma
     };
 }
 
+/* A series that an operation may join; NULL: there is none.
+ *   id  (IN)  number of the allocation of its buffers; 0: any */
+static const MPIR_Gpudt_series_t *series_of(const MPIR_Gpudt_target_t * t,
+                                            const struct MPIR_Gpudt_rma *r, unsigned long long id)
+{
+    const uint64_t type = MPII_Gpudt_type_key(r->datatype);
+    const uint64_t buftype = MPII_Gpudt_type_key(r->buftype);
+
+    for (int i = 0; i < MPII_GPUDT_NSERIES; i++) {
+        const MPIR_Gpudt_series_t *s = &t->series[i];
+        if (s->batch && (id == 0 || s->id == id) && is_alike(s, r, type, buftype) &&
+            MPII_Gpudt_batch_is_open(s->engine, s->lane, s->batch))
+            return s;
+    }
+    return NULL;
+}
+
 const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * t,
                                                   const struct MPIR_Gpudt_rma *r)
 {
-    uint64_t type, buftype;
-
-    if (!MPII_Gpudt_batch_are_any_open())
-        return NULL;
-    type = MPII_Gpudt_type_key(r->datatype);
-    buftype = MPII_Gpudt_type_key(r->buftype);
-    for (int i = 0; i < MPII_GPUDT_NSERIES; i++) {
-        const MPIR_Gpudt_series_t *s = &t->series[i];
-        if (s->batch && is_alike(s, r, type, buftype))
-            return MPII_Gpudt_batch_is_open(s->engine, s->lane, s->batch) ? s : NULL;
-    }
-    return NULL;
+    return MPII_Gpudt_batch_are_any_open()? series_of(t, r, 0) : NULL;
 }
 
 bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * t, const MPIR_Gpudt_series_t * s,
                             const struct MPIR_Gpudt_rma *r)
 {
+    /* These are the same for all series of this kind */
     const uint64_t at = (uint64_t) r->disp + (uint64_t) s->low;
-    const uint64_t own = (uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) s->first.buf;
-    const uint64_t other = (uint64_t) r->disp - (uint64_t) s->first.disp;
     const void *low = (const void *) ((uintptr_t) r->buf + (uintptr_t) s->buf_low);
+    uint64_t own, other;
+    unsigned long long id;
     bool sync_memops;
 
     /* At absolute addresses, blocks may be anywhere */
-    if (at > t->size - (uint64_t) s->sz || r->buf == MPI_BOTTOM ||
-        MPII_Gpudt_is_shared(s->engine->shared) ||
-        !MPIR_Gpudt_ptr_is_in(s->engine->drv, low, s->id, &sync_memops) ||
-        !MPII_Gpudt_memops_are_ordered(sync_memops) ||
-        !MPII_Gpudt_batch_join(s->engine, s->lane, s->batch, s->place, r->is_get ? other : own,
+    if (at > t->size - (uint64_t) s->sz || r->buf == MPI_BOTTOM)
+        return false;
+    id = MPIR_Gpudt_ptr_id(s->engine->drv, low, &sync_memops);
+    if (id != s->id)
+        s = id ? series_of(t, r, id) : NULL;
+    if (s == NULL || MPII_Gpudt_is_shared(s->engine->shared) ||
+        !MPII_Gpudt_memops_are_ordered(sync_memops))
+        return false;
+    own = (uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) s->first.buf;
+    other = (uint64_t) r->disp - (uint64_t) s->first.disp;
+    if (!MPII_Gpudt_batch_join(s->engine, s->lane, s->batch, s->place, r->is_get ? other : own,
                                r->is_get ? own : other))
         return false;
     MPII_GPUDT_COUNT(window_direct, 1);
