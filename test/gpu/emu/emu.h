@@ -72,6 +72,7 @@ struct emu_config {
     int version;                /* EMU_VERSION: result of cuDriverGetVersion */
     int init_error;             /* EMU_INIT_ERROR: result of cuInit */
     bool peer;                  /* EMU_PEER */
+    bool adjoin;                /* EMU_ADJOIN */
     bool ipc;                   /* EMU_IPC */
     bool ipc_reopen;            /* EMU_IPC_REOPEN: a second open is counted */
     bool ipc_stale;             /* EMU_IPC_STALE: a use of a stale mapping is only counted */

@@ -109,6 +109,7 @@ void emu_config_read(void)
     c->version = (int) env_long("EMU_VERSION", CUDA_VERSION);
     c->init_error = (int) env_long("EMU_INIT_ERROR", 0);
     c->peer = env_long("EMU_PEER", 1) != 0;
+    c->adjoin = env_long("EMU_ADJOIN", 0) != 0;
     c->ipc = env_long("EMU_IPC", 1) != 0;
     c->ipc_reopen = env_long("EMU_IPC_REOPEN", 1) != 0;
     c->ipc_stale = env_long("EMU_IPC_STALE", 0) != 0;

@@ -155,17 +155,18 @@ void emu_range_remove(struct emu_range *range)
     free(range);
 }
 
-/* First free position in a device's window, with an unmapped page before it. Freed addresses are
- * reused soon, as on a real device. */
+/* First free position in a device's window, with an unmapped page before it unless allocations
+ * adjoin. Freed addresses are reused soon, as on a real device. */
 uintptr_t emu_window_gap(int device, size_t mapped_sz)
 {
+    const size_t guard = emu_config.adjoin ? 0 : EMU_PAGE_SZ;
     uintptr_t place = windows[device].base + EMU_PAGE_SZ;
     uintptr_t end = windows[device].base + EMU_WINDOW_SZ;
 
     for (int i = range_above(windows[device].base - 1); i < emu_range_count; i++) {
-        if (emu_ranges[i]->base >= end || emu_ranges[i]->base >= place + mapped_sz + EMU_PAGE_SZ)
+        if (emu_ranges[i]->base >= end || emu_ranges[i]->base >= place + mapped_sz + guard)
             break;
-        place = emu_ranges[i]->base + emu_ranges[i]->mapped_sz + EMU_PAGE_SZ;
+        place = emu_ranges[i]->base + emu_ranges[i]->mapped_sz + guard;
     }
     return place + mapped_sz + EMU_PAGE_SZ <= end ? place : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_rowcopy.h"
+#include "gpudt_stream.h"
 #include "gpudt_error.h"
 #include "gpudt_vars.h"
 #include "cpu/gpudt_cpu.h"
@@ -71,10 +72,14 @@ int MPII_Gpudt_rows_launch(const struct MPII_Gpudt_move *m)
     goto fn_exit;
 }
 
+/* Start a 2-D copy.
+ *   is_started  (OUT)  false: the driver refuses it, as it does for blocks in more than one
+ *                      allocation */
 static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, int64_t n,
-                        int64_t stride)
+                        int64_t stride, bool * is_started)
 {
     int mpi_errno = MPI_SUCCESS;
+    CUresult res;
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_UNIFIED,
         .srcDevice = (CUdeviceptr) (c->unpack ? c->contig : user),
@@ -86,14 +91,14 @@ static int rows_copy_2d(const struct row_copies *c, char *user, int64_t size, in
         .Height = n
     };
 
-    MPII_GPUDT_CHECK(c->engine->drv, cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]),
-                     mpi_errno);
-    MPII_GPUDT_COUNT(copies, 1);
-
-  fn_exit:
+    res = c->engine->drv->cuMemcpy2DAsync(&copy, c->engine->streams[c->lane]);
+    *is_started = res != CUDA_ERROR_INVALID_VALUE;
+    if (res == CUDA_SUCCESS)
+        MPII_GPUDT_COUNT(copies, 1);
+    else if (*is_started)
+        mpi_errno = MPII_Gpudt_driver_error(c->engine->drv, res, "cuMemcpy2DAsync", __func__,
+                                            __LINE__);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 /* Copy in a context of the GPU that owns an address, and wait. */
@@ -104,13 +109,17 @@ static int block_copy_by_owner(const struct row_copies *c, const MPIR_Gpudt_ptr_
     const MPII_Gpudt_driver_t *drv = c->engine->drv;
     MPII_Gpudt_engine_t *other;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    CUresult res;
 
     /* This copy may read what earlier ones write */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(c->engine->streams[c->lane]), mpi_errno);
     mpi_errno = MPII_Gpudt_engine_enter(drv, owner->device, owner->ctx, &other, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size,
-                                        other->streams[c->lane]), mpi_errno);
+    res = MPII_Gpudt_memcpy(drv, to, from, size, other->streams[c->lane]);
+    if (res != CUDA_SUCCESS) {
+        mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuMemcpyAsync", __func__, __LINE__);
+        goto fn_fail;
+    }
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(other->streams[c->lane]), mpi_errno);
 
   fn_exit:
@@ -128,8 +137,7 @@ static int block_copy(const struct row_copies *c, char *to, const char *from, in
     CUresult res;
 
     MPII_GPUDT_COUNT(copies, 1);
-    res = engine->drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, size,
-                                     engine->streams[c->lane]);
+    res = MPII_Gpudt_memcpy(engine->drv, to, from, size, engine->streams[c->lane]);
     if (likely(res == CUDA_SUCCESS))
         return MPI_SUCCESS;
 
@@ -147,11 +155,13 @@ static int row_copy(void *arg, int64_t displ, int64_t size, int64_t n, int64_t s
     int mpi_errno = MPI_SUCCESS;
     struct row_copies *c = arg;
     char *user = c->user + displ;
+    bool is_started = false;
 
-    /* A 2-D copy must stay in one allocation, but mixed blocks at equal distances may not */
     if (n > 1 && stride >= size && stride <= MAX_PITCH && !c->is_mixed) {
-        mpi_errno = rows_copy_2d(c, user, size, n, stride);
+        mpi_errno = rows_copy_2d(c, user, size, n, stride, &is_started);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
+    if (is_started) {
         c->contig += size * n;
         goto fn_exit;
     }
@@ -192,8 +202,7 @@ static int extent_pack(const struct MPII_Gpudt_move *m, const struct footprint *
     const CUstream stream = m->engine->streams[m->lane];
     CUresult res;
 
-    res = drv->cuMemcpyAsync((CUdeviceptr) extent, (CUdeviceptr) (side->addr + f->low),
-                             f->high - f->low, stream);
+    res = MPII_Gpudt_memcpy(drv, extent, side->addr + f->low, f->high - f->low, stream);
     if (res != CUDA_SUCCESS)
         goto fn_exit;
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);

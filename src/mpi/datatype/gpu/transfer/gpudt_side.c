@@ -90,19 +90,38 @@ static int place_add(struct places *p, const char *addr)
     goto fn_exit;
 }
 
+/* Add the memory of n contiguous bytes. */
+static int range_add(struct places *p, const char *addr, int64_t n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const char *const end = addr + n;
+
+    do {
+        mpi_errno = place_add(p, addr);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        /* Another allocation may begin where this one ends */
+        addr = (uintptr_t) addr >= p->low && (uintptr_t) addr < p->high ? (char *) p->high : end;
+    } while (addr < end);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* Add the blocks below a record that may be in separate memory. */
 static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, const char *addr)
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial = &p->side->type->serial;
     const struct MPII_Gpudt_record *child = serial->records + rec->child;
-    const int64_t *displ = NULL;
+    const int64_t *displ = NULL, *prefix = NULL;        /* prefix: the entries are contiguous */
     const int32_t *members = NULL;
     int64_t step = 1;
 
     switch (rec->kind) {
         case MPII_GPUDT_KIND__BLOCK:
-            mpi_errno = place_add(p, addr);
+            mpi_errno = range_add(p, addr, rec->size);
             goto fn_exit;
         case MPII_GPUDT_KIND__VECTOR:
             /* Few children at equal distances may be separate buffers */
@@ -111,6 +130,11 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
             break;
         case MPII_GPUDT_KIND__STRUCT:
             members = MPII_Gpudt_record_members(rec, serial->lookaside);
+            displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
+            break;
+        case MPII_GPUDT_KIND__INDEXED:
+            if (child->kind == MPII_GPUDT_KIND__BLOCK && rec->extent == rec->child_size)
+                prefix = MPII_Gpudt_record_prefix(rec, serial->lookaside);
             /* fall through */
         default:
             displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
@@ -118,8 +142,11 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
     }
 
     for (int64_t i = 0; i < rec->count; i += step) {
-        mpi_errno = places_walk(p, members ? serial->records + members[i] : child,
-                                addr + (displ ? displ[i] : i * rec->stride));
+        const char *at = addr + (displ ? displ[i] : i * rec->stride);
+        if (prefix)
+            mpi_errno = range_add(p, at, (prefix[i + 1] - prefix[i]) * rec->child_size);
+        else
+            mpi_errno = places_walk(p, members ? serial->records + members[i] : child, at);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         if (p->side->is_mixed && MPIR_Gpudt_ptr_is_gpu(&p->side->ptr))
             break;

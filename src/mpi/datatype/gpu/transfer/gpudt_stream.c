@@ -67,6 +67,40 @@ CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
         engine->drv->cuMemcpy2DAsync(&copy, engine->streams[lane]);
 }
 
+/* Bytes from an address to the end of its allocation, at most n. */
+static int64_t allocation_rest(const MPII_Gpudt_driver_t * drv, const char *addr, int64_t n)
+{
+    CUdeviceptr base = 0;
+    size_t sz = 0;
+
+    if (!drv->cuMemGetAddressRange ||
+        drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) != CUDA_SUCCESS)
+        return n;
+    return MPL_MIN(n, (int64_t) (base + sz - (CUdeviceptr) addr));
+}
+
+CUresult MPII_Gpudt_memcpy(const MPII_Gpudt_driver_t * drv, char *to, const char *from, int64_t n,
+                           CUstream stream)
+{
+    CUresult res;
+    int64_t part;
+
+    /* The driver refuses a copy that leaves the allocation in which it begins */
+    while ((res = drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream)) ==
+           CUDA_ERROR_INVALID_VALUE) {
+        part = MPL_MIN(allocation_rest(drv, to, n), allocation_rest(drv, from, n));
+        if (part == n)
+            break;
+        res = drv->cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, part, stream);
+        if (res != CUDA_SUCCESS)
+            break;
+        to += part;
+        from += part;
+        n -= part;
+    }
+    return res;
+}
+
 /* The driver copies small contiguous data from the host by multiprocessors, which needs a context
  * switch where processes share a GPU. It does not do so for rows. */
 static CUresult as_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
@@ -85,14 +119,16 @@ int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
                            const char *from, int64_t n)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUstream stream = engine->streams[lane];
     int rows = n % 2 == 0 ? 2 : n % 3 == 0 ? 3 : 1;
+    CUresult res = CUDA_SUCCESS;
 
     if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
         as_rows_copy(engine, lane, to, from, n, rows) != CUDA_SUCCESS)
-        MPII_GPUDT_CHECK(drv, cuMemcpyAsync((CUdeviceptr) to, (CUdeviceptr) from, n, stream),
-                         mpi_errno);
+        res = MPII_Gpudt_memcpy(engine->drv, to, from, n, engine->streams[lane]);
+    if (res != CUDA_SUCCESS) {
+        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuMemcpyAsync", __func__, __LINE__);
+        goto fn_fail;
+    }
     MPII_GPUDT_COUNT(copies, 1);
 
   fn_exit:

@@ -21,6 +21,12 @@ int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
 CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                               const struct MPII_Gpudt_rows *rows);
 
+/* As cuMemcpyAsync of n bytes, but either side may be in several allocations that adjoin, as blocks
+ * of a datatype with absolute addresses may be. Returns the driver's result; after an error a part
+ * may be under way. */
+CUresult MPII_Gpudt_memcpy(const MPII_Gpudt_driver_t * drv, char *to, const char *from, int64_t n,
+                           CUstream stream);
+
 /* Start a copy by the driver. */
 int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
                            const char *from, int64_t n);
