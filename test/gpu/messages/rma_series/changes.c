@@ -168,10 +168,14 @@ static void wrong_addresses(struct scene *s)
     const size_t half = WINDOW / 2;
     unsigned long long before, refused;
     struct buffer gone;
+    int position = 0;
+    double seen;
     char *addr;
 
     buffer_make(&gone, MEM__DEVICE, 4 << 20);
     addr = gone.mem.addr;
+    /* MPI does not know that addresses were a GPU's which it has never seen */
+    CHECK_MPI(MPI_Pack(addr, 1, MPI_DOUBLE, &seen, sizeof(seen), &position, MPI_COMM_SELF));
     opener(s, 1, false);
     for (int i = 0; i < 3; i++)
         CHECK_MPI(move(s, &s->buf, OPENER + 512 * (size_t) i, MPI_DOUBLE, 1,
