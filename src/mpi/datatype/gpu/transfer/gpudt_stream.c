@@ -67,14 +67,19 @@ CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
         engine->drv->cuMemcpy2DAsync(&copy, engine->streams[lane]);
 }
 
-/* Bytes from an address to the end of its allocation, at most n. */
+/* Bytes from an address to the end of its allocation, at most n; n if it is in none, or the driver
+ * does not tell. The allocation may be of another context, which cuMemGetAddressRange refuses. */
 static int64_t allocation_rest(const MPII_Gpudt_driver_t * drv, const char *addr, int64_t n)
 {
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
+    };
     CUdeviceptr base = 0;
     size_t sz = 0;
+    void *values[] = { &base, &sz };
 
-    if (!drv->cuMemGetAddressRange ||
-        drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) != CUDA_SUCCESS)
+    if (drv->cuPointerGetAttributes(2, names, values, (CUdeviceptr) addr) != CUDA_SUCCESS ||
+        (CUdeviceptr) addr - base >= sz)
         return n;
     return MPL_MIN(n, (int64_t) (base + sz - (CUdeviceptr) addr));
 }
