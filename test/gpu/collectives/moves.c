@@ -296,6 +296,38 @@ static void mixed_run(MPI_Comm comm, enum mem_kind kind)
     transpose_free(&host);
 }
 
+/* What a process receives in a short call, also from itself, takes one launch. */
+static void together_run(MPI_Comm comm, enum mem_kind kind)
+{
+    enum { N = 1000 };
+    struct transpose t;
+    MPI_Request request;
+    unsigned long long launches = 0, batches = 0;
+    int err, *values;
+
+    transpose_make(&t, kind, 32);
+    values = malloc((size_t) (nprocs * N) * sizeof(int));
+    for (int i = 0; i < nprocs * N; i++)
+        values[i] = value_of(rank, i / N, i % N);
+    mem_write(&t.from, 0, values, (size_t) (nprocs * N) * sizeof(int));
+    for (int i = 0; i < 3; i++) {
+        launches = report_variable("gpudt_launches");
+        batches = report_variable("gpudt_batches");
+        CHECK_MPI(CALL(Alltoall, alltoall, t.from.addr, N, MPI_INT, t.to.addr, N, MPI_INT, comm));
+    }
+    CHECK(report_variable("gpudt_launches") == launches + 1);
+    CHECK(report_variable("gpudt_batches") == batches + 1);
+    mem_read(&t.to, 0, values, (size_t) (nprocs * N) * sizeof(int));
+    for (int i = 0; i < nprocs * N; i++) {
+        if (values[i] != value_of(i / N, rank, i % N)) {
+            report_fail("element %d of a short call is %d", i, values[i]);
+            break;
+        }
+    }
+    free(values);
+    transpose_free(&t);
+}
+
 void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
 {
     MPI_Comm comm;
@@ -305,6 +337,7 @@ void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
     mode = which;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     random_run(kind, seed);
+    together_run(comm, kind);
     mixed_run(comm, kind);
     lengths_run(kind, 10);
     lengths_run(kind, 0);

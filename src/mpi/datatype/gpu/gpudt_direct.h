@@ -109,6 +109,16 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
                               MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken);
 
+/* The same for what a process sends itself: the arguments are those of MPIR_Gpudt_ilocalcopy. */
+int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint nbytes,
+                        MPIR_Gpudt_op ** op, bool * handled);
+
+/* Launch short ones of the following pulls together, to the memory of the GPU of one of their
+ * buffers, until MPIR_Gpudt_pulls_end, which must follow without a wait. */
+void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer);
+void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer);
+
 /* Start to copy the first n bytes of a buffer's stream to those of the buffer that a receiver has
  * offered to the sender of a message, who does not use it in any other way meanwhile.
  *   type      (IN)   description of the receiver's datatype, if that is not part of the offer

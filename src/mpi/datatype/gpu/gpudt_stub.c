@@ -320,6 +320,22 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
     return MPI_SUCCESS;
 }
 
+int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint nbytes,
+                        MPIR_Gpudt_op ** op, bool * handled)
+{
+    return MPIR_Gpudt_ilocalcopy(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                 nbytes, op, handled);
+}
+
+void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
+{
+}
+
+void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer)
+{
+}
+
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken)

@@ -98,9 +98,9 @@ static enum MPIDI_Gpudt_end_e own_start(const struct MPIDI_Gpudt_move *m, MPIR_G
     n *= from->count;
     room *= to->count;
     if (n > 0 && n <= room)
-        *mpi_errno_ptr = MPIR_Gpudt_ilocalcopy(from->buf, from->count, from->datatype,
-                                               (void *) to->buf, to->count, to->datatype, n, op,
-                                               &handled);
+        *mpi_errno_ptr = MPIR_Gpudt_pull_own(from->buf, from->count, from->datatype,
+                                             (void *) to->buf, to->count, to->datatype, n, op,
+                                             &handled);
     /* Host memory; or an error that MPICH's function describes */
     if (*mpi_errno_ptr == MPI_SUCCESS && !handled)
         *mpi_errno_ptr = MPIR_Localcopy(from->buf, from->count, from->datatype, (void *) to->buf,
@@ -121,14 +121,32 @@ static int op_wait(MPIR_Gpudt_op * op)
     return mpi_errno;
 }
 
+/* A buffer that is received if there are several copies; NULL: there is one at most. */
+static const MPIR_Gpudt_buffer *several_to(const struct MPIDI_Gpudt_move *m)
+{
+    const MPIR_Gpudt_buffer *buffer = NULL;
+    int n = m->own_from.count > 0;
+
+    for (int i = 0; i < m->comm->local_size; i++) {
+        if (m->recv_buffer[i]) {
+            buffer = m->recv_buffer[i];
+            n++;
+        }
+    }
+    return n > 1 ? buffer : NULL;
+}
+
 enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, MPIR_Gpudt_op ** op,
                                               int *mpi_errno_ptr)
 {
     const int size = m->comm->local_size;
+    const MPIR_Gpudt_buffer *together = several_to(m);
     enum MPIDI_Gpudt_end_e end = MPIDI_GPUDT_END__DONE;
 
     for (int i = 0; i < size; i++)
         op[i] = NULL;
+    if (together)
+        MPIR_Gpudt_pulls_begin(together);
     /* Each begins at another process */
     for (int k = 1; k < size && end == MPIDI_GPUDT_END__DONE; k++) {
         int i = (m->comm->rank + k) % size;
@@ -136,6 +154,8 @@ enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, 
     }
     if (end == MPIDI_GPUDT_END__DONE)
         end = own_start(m, &op[m->comm->rank], mpi_errno_ptr);
+    if (together)
+        MPIR_Gpudt_pulls_end(together);
     return end;
 }
 

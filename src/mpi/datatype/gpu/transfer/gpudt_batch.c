@@ -5,7 +5,8 @@
 
 /* Batches: small moves that are requested while others are in flight on the same stream wait in a
  * queue, and are launched by one kernel. They would wait in the stream anyway, each with a launch
- * of its own. With nothing in flight a move is never queued. Must not know routes.
+ * of its own. With nothing in flight a move is not queued, unless a caller who has several to start
+ * holds the queue. Must not know routes.
  *
  *   move -> queue -> open batch -- the GPU is (nearly) idle --> launch -> flags
  *
@@ -37,7 +38,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Collect small operations that are asked for while the GPU is busy with others of the same
-        direction, and launch one kernel for all of them.
+        direction, or that are parts of one collective, and launch one kernel for all of them.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -49,6 +50,7 @@ cvars:
 struct MPII_Gpudt_queue {
     struct MPII_Gpudt_slot *open;       /* NULL: nothing is queued */
     MPL_atomic_uint64_t number; /* of the open batch, to be read without the lock; 0: none is */
+    MPL_atomic_int_t nholds;    /* callers that are about to add more; changed under the lock */
     struct MPII_Gpudt_slot slots[NSLOTS];
     char *mem;                  /* memory of all slots; NULL: none */
     bool no_mem;                /* allocation failed */
@@ -74,6 +76,11 @@ static void queue_reenter(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e l
                           struct MPII_Gpudt_queue *queue);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
 static bool open_is_due(struct MPII_Gpudt_queue *queue);
+
+static bool is_held(struct MPII_Gpudt_queue *queue)
+{
+    return MPL_atomic_relaxed_load_int(&queue->nholds) > 0;
+}
 
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
 static bool may_batch(int64_t bytes)
@@ -182,6 +189,38 @@ void MPII_Gpudt_batch_poll(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPII_Gpudt_unlock(&batch_lock);
 }
 
+void MPII_Gpudt_batch_hold(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+{
+    struct MPII_Gpudt_queue *queue;
+
+    MPII_Gpudt_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    if (queue)
+        MPL_atomic_fetch_add_int(&queue->nholds, 1);
+    MPII_Gpudt_unlock(&batch_lock);
+}
+
+void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+{
+    struct MPII_Gpudt_queue *queue;
+
+    MPII_Gpudt_lock(&batch_lock);
+    queue = queue_get(engine, lane);
+    /* There may have been no memory for the queue when it was to be held */
+    if (queue && is_held(queue))
+        MPL_atomic_fetch_sub_int(&queue->nholds, 1);
+    if (queue && queue->open && open_is_due(queue))
+        queue_reenter(engine, lane, queue);
+    MPII_Gpudt_unlock(&batch_lock);
+}
+
+int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+{
+    struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
+
+    return queue && is_held(queue + lane) ? MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
+}
+
 bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                               uint64_t batch)
 {
@@ -235,8 +274,8 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 /* Whether a move would wait. */
 static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead)
 {
-    return queue &&
-        (queue->open || !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
+    return queue && (queue->open || is_held(queue) ||
+                     !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
 }
 
 /* Pin the memory of the slots. */
@@ -290,7 +329,8 @@ static bool open_is_due(struct MPII_Gpudt_queue *queue)
     const struct MPII_Gpudt_slot *open = queue->open;
 
     return open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES ||
-        MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead);
+        (!is_held(queue) &&
+         MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead));
 }
 
 /* Add a planned move to the open slot, and launch the slot if it need not wait.

@@ -44,6 +44,15 @@ bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpud
 bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift);
 
+/* Queue moves of a lane although nothing is in flight, so that several of one call are launched
+ * together: until as many calls of MPII_Gpudt_batch_release follow. A full batch is launched before,
+ * and so is one for whose moves a call blocks. */
+void MPII_Gpudt_batch_hold(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+
+/* Bytes of contiguous data that a kernel moves, at most, if its move would be queued. */
+int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+
 /* Whether a move of `bytes` bytes would be queued now. Takes the lock of batches only if no batch
  * of this stream is waiting. */
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,

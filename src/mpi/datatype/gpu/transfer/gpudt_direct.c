@@ -7,6 +7,7 @@
  * know how offers are exchanged, nor which way is best (gpudt_way.c). */
 
 #include "mpiimpl.h"
+#include "gpudt_batch.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
@@ -284,6 +285,16 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
+{
+    MPII_Gpudt_batch_hold(buffer->side.engine, MPII_GPUDT_LANE__UNPACK);
+}
+
+void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer)
+{
+    MPII_Gpudt_batch_release(buffer->side.engine, MPII_GPUDT_LANE__UNPACK);
 }
 
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,

@@ -10,7 +10,9 @@
 #include "gpudt.h"
 #include "gpudt_data.h"
 #include "gpudt_error.h"
+#include "gpudt_direct.h"
 #include "gpudt_host.h"
+#include "gpudt_limits.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_near.h"
@@ -93,26 +95,41 @@ int MPIR_Gpudt_unpack(const void *inbuf, MPI_Aint insize, void *outbuf, MPI_Aint
                                 actual_unpack_bytes, NULL);
 }
 
-int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                          MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
+/* Copy from datatype to datatype in a lane. */
+static int local_copy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+                      MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint nbytes,
+                      enum MPII_Gpudt_lane_e lane, MPIR_Gpudt_op ** op, bool * handled)
 {
     int mpi_errno = MPI_SUCCESS;
-
-    MPIR_FUNC_ENTER;
 
     if (has_driver(op, handled)) {
         struct MPII_Gpudt_data from = {.addr = sendbuf,.count = sendcount,.datatype = sendtype };
         struct MPII_Gpudt_data to = {.addr = recvbuf,.count = recvcount,.datatype = recvtype };
         MPII_Gpudt_data_measure(&from);
         MPII_Gpudt_data_measure(&to);
-        mpi_errno = transfer(&from, &to, nbytes, MPII_GPUDT_LANE__PACK, op, handled);
+        mpi_errno = transfer(&from, &to, nbytes, lane, op, handled);
         if (*handled)
             MPII_GPUDT_COUNT(local_copies, 1);
     }
-
-    MPIR_FUNC_EXIT;
     return mpi_errno;
+}
+
+int MPIR_Gpudt_ilocalcopy(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPI_Aint nbytes, MPIR_Gpudt_op ** op, bool * handled)
+{
+    return local_copy(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, nbytes,
+                      MPII_GPUDT_LANE__PACK, op, handled);
+}
+
+/* A long one goes on beside the others. */
+int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint nbytes,
+                        MPIR_Gpudt_op ** op, bool * handled)
+{
+    return local_copy(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, nbytes,
+                      nbytes <= MPII_GPUDT_BATCH_MEDIUM ? MPII_GPUDT_LANE__UNPACK :
+                      MPII_GPUDT_LANE__PACK, op, handled);
 }
 
 int MPIR_Gpudt_icopy(void *outbuf, const void *inbuf, MPI_Aint nbytes, MPIR_Gpudt_op ** op,
