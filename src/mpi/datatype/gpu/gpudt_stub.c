@@ -395,7 +395,7 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
 }
 
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
-                           bool may_lead, MPIR_Gpudt_op ** op, bool * is_taken)
+                           bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     *op = NULL;
     *is_taken = false;

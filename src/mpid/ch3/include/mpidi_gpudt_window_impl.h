@@ -97,6 +97,8 @@ struct MPIDI_Gpudt_win {
     MPI_Win handle;
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
+    int njoined;                /* puts and gets that have joined others since the last wait */
+    bool has_series;            /* before the last wait, there were some */
     struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */
     int nfences;                /* of a dynamic window since there was a region; the first few */
     bool is_late;               /* MPI_Win_post has not come in time, in this epoch of MPI_Win_start */

@@ -95,11 +95,16 @@ static void requests_end(void)
 void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
     struct MPIDI_Gpudt_copy *copy, *prev;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
 
     if (rank < 0)
-        win->gpudt->is_late = false;
-    for (copy = win->gpudt->copies ? win->gpudt->copies->prev : NULL; copy; copy = prev) {
-        prev = copy == win->gpudt->copies ? NULL : copy->prev;
+        w->is_late = false;
+    if (w->copies) {
+        w->has_series = w->njoined > 0;
+        w->njoined = 0;
+    }
+    for (copy = w->copies ? w->copies->prev : NULL; copy; copy = prev) {
+        prev = copy == w->copies ? NULL : copy->prev;
         if (rank < 0 || copy->rank == rank)
             copy_end(copy, MPIR_Gpudt_wait(copy->op));
     }

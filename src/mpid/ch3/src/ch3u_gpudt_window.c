@@ -276,8 +276,10 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
     if (target) {
         r.disp *= win->basic_info_table[rank].disp_unit;
         is_taken = ureq == NULL && move_join(win, rank, target, &r);
-        if (is_taken)
+        if (is_taken) {
+            win->gpudt->njoined++;
             goto fn_exit;
+        }
     }
     if (MPIR_Gpudt_is_near(buf, bufcount, buftype))
         goto fn_exit;
@@ -292,7 +294,9 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
     if (target == NULL)
         goto fn_exit;
     MPIDI_Gpudt_win_copies_limit(win->gpudt);
-    mpi_errno = MPIR_Gpudt_target_move(target, &r, ureq == NULL, &op, &is_taken);
+    /* If the program has made several at a time, it is going to do so again */
+    mpi_errno = MPIR_Gpudt_target_move(target, &r, ureq == NULL,
+                                       ureq == NULL && win->gpudt->has_series, &op, &is_taken);
     if (mpi_errno == MPI_SUCCESS && is_taken)
         mpi_errno = MPIDI_Gpudt_win_copy_add(win->gpudt, rank, op, ureq);
     MPIR_ERR_CHECK(mpi_errno);

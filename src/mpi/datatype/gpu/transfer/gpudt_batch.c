@@ -76,6 +76,7 @@ static void queue_reenter(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e l
                           struct MPII_Gpudt_queue *queue);
 static void queue_end(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_queue *queue, int mpi_errno);
 static bool open_is_due(struct MPII_Gpudt_queue *queue);
+static bool joined_is_due(struct MPII_Gpudt_queue *queue);
 
 static bool is_held(struct MPII_Gpudt_queue *queue)
 {
@@ -200,7 +201,8 @@ void MPII_Gpudt_batch_hold(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPII_Gpudt_unlock(&batch_lock);
 }
 
-void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              bool is_more_to_join)
 {
     struct MPII_Gpudt_queue *queue;
 
@@ -209,8 +211,11 @@ void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
     /* There may have been no memory for the queue when it was to be held */
     if (queue && is_held(queue))
         MPL_atomic_fetch_sub_int(&queue->nholds, 1);
-    if (queue && queue->open && open_is_due(queue))
-        queue_reenter(engine, lane, queue);
+    if (queue && queue->open) {
+        queue->open->is_patient = is_more_to_join;
+        if (joined_is_due(queue))
+            queue_reenter(engine, lane, queue);
+    }
     MPII_Gpudt_unlock(&batch_lock);
 }
 
@@ -240,7 +245,7 @@ bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     if (queue->open && queue->open->number == batch && may_batch(queue->open->lead[place].bytes)) {
         MPII_Gpudt_slot_join(queue->open, place, src_shift, dst_shift);
         has_joined = true;
-        if (unlikely(open_is_due(queue)))
+        if (unlikely(joined_is_due(queue)))
             queue_reenter(engine, lane, queue);
     }
     MPII_Gpudt_unlock(&batch_lock);
@@ -314,6 +319,7 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         slot->n = 0;
         slot->bytes = slot->most_ahead = 0;
         slot->nblocks = 0;
+        slot->is_patient = false;
         queue->open = slot;
         slot->number = ++last_number;
         MPL_atomic_relaxed_store_uint64(&queue->number, slot->number);
@@ -331,6 +337,15 @@ static bool open_is_due(struct MPII_Gpudt_queue *queue)
     return open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES ||
         (!is_held(queue) &&
          MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead));
+}
+
+/* The same if those who add moves have more, unless others do. */
+static bool joined_is_due(struct MPII_Gpudt_queue *queue)
+{
+    const struct MPII_Gpudt_slot *open = queue->open;
+
+    return open->is_patient && open->n > 0 && open->bytes <= MPII_GPUDT_BATCH_MEDIUM ?
+        open->n == MPII_GPUDT_BATCH_MOVES : open_is_due(queue);
 }
 
 /* Add a planned move to the open slot, and launch the slot if it need not wait.

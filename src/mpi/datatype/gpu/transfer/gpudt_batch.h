@@ -48,7 +48,12 @@ bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
  * together: until as many calls of MPII_Gpudt_batch_release follow. A full batch is launched before,
  * and so is one for whose moves a call blocks. */
 void MPII_Gpudt_batch_hold(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
-void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+
+/* Launch what was queued meanwhile.
+ *   is_more_to_join  (IN)  short moves wait for others to join them, until a call tests or waits for one
+ *                          of them, or a move comes that does not join */
+void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                              bool is_more_to_join);
 
 /* Bytes of contiguous data that a kernel moves, at most, if its move would be queued. */
 int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);

@@ -294,7 +294,7 @@ void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
 
 void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer)
 {
-    MPII_Gpudt_batch_release(buffer->side.engine, MPII_GPUDT_LANE__UNPACK);
+    MPII_Gpudt_batch_release(buffer->side.engine, MPII_GPUDT_LANE__UNPACK, false);
 }
 
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,

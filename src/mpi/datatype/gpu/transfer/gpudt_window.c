@@ -12,6 +12,7 @@
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_data.h"
+#include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
 #include "gpudt_start.h"
@@ -217,6 +218,11 @@ void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const cha
             (int) t->export.gpu, is_taken ? "mapped" : "by messages");
 }
 
+static enum MPII_Gpudt_lane_e lane_of(bool is_get)
+{
+    return is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
+}
+
 /* An operation between one side and the other, which are not set yet; NULL: out of memory. */
 static MPIR_Gpudt_op *op_make(int64_t n, bool is_get, bool may_lead)
 {
@@ -227,7 +233,7 @@ static MPIR_Gpudt_op *op_make(int64_t n, bool is_get, bool may_lead)
         op->mapping = NULL;
         op->mapped = NULL;
         op->n = n;
-        op->lane = is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
+        op->lane = lane_of(is_get);
         op->is_alone = false;
         op->queued.may_lead = may_lead;
     }
@@ -235,13 +241,14 @@ static MPIR_Gpudt_op *op_make(int64_t n, bool is_get, bool may_lead)
 }
 
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
-                           bool may_lead, MPIR_Gpudt_op ** op, bool * is_taken)
+                           bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_gpu = false;
     MPIR_Gpudt_buffer buffer;
     MPII_Gpudt_engine_t *engine;
     MPIR_Gpudt_op *work = NULL;
+    const enum MPII_Gpudt_lane_e lane = lane_of(r->is_get);
     CUdeviceptr mem = 0;
 
     MPIR_FUNC_ENTER;
@@ -267,7 +274,11 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
         goto fn_exit;
     *(r->is_get ? &work->dst : &work->src) = buffer.side;
     is_gpu = false;
+    if (will_lead)
+        MPII_Gpudt_batch_hold(engine, lane);
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
+    if (will_lead)
+        MPII_Gpudt_batch_release(engine, lane, true);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*op && (*op)->queued.batch)
