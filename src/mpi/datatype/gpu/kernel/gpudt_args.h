@@ -260,12 +260,16 @@ struct MPII_Gpudt_entry {
 };
 
 #define MPII_GPUDT_BATCH_MOVES 64       /* in a batch, at most */
+#define MPII_GPUDT_BATCH_WORDS 128      /* uint64_t of entries in the parameter block, at most */
 
-/* The parameter block of the batch kernel. */
+/* The parameter block of the batch kernel. Few entries are part of it: reading them from host memory
+ * takes a microsecond. */
 struct MPII_Gpudt_args_batch {
     struct MPII_Gpudt_end end;
-    uint64_t entries;           /* address of MPII_Gpudt_entry[nentries] */
+    uint64_t entries;           /* address of MPII_Gpudt_entry[nentries]; 0: they are in `entry` */
     int32_t nentries;
+    uint32_t stride;            /* from entry to entry in `entry`, in uint64_t */
+    uint64_t entry[MPII_GPUDT_BATCH_WORDS];
     uint32_t first[MPII_GPUDT_BATCH_MOVES];     /* first block of the launch for each entry */
     uint16_t words[MPII_GPUDT_BATCH_MOVES];     /* size of each entry, in uint64_t */
 };

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  *
  * The body of the batch kernel: moves of several datatypes, distributed among the blocks of one
- * launch. Each block reads the parameters of its move from host memory and does what a block of the
- * move's own kernel would do. Compiles as CUDA and as host C++.
+ * launch. Each block reads the parameters of its move and does what a block of the move's own kernel
+ * would do. Compiles as CUDA and as host C++.
  */
 
 #ifndef GPUDT_BATCH_CUH_INCLUDED
@@ -61,7 +61,9 @@ GPUDT_FN void gpudt_batch_do(const struct MPII_Gpudt_args_batch &args)
     }
     const uint64_t from = args.entries + (uint64_t) lo * sizeof(struct MPII_Gpudt_entry);
     for (int i = (int) threadIdx.x; i < args.words[lo]; i += MPII_GPUDT_THREADS)
-        ((uint64_t *) (void *) &entry)[i] = gpudt_load<uint64_t>(from + 8 * (uint64_t) i);
+        ((uint64_t *) (void *) &entry)[i] = args.entries == 0 ?
+            args.entry[(uint32_t) lo * args.stride + (uint32_t) i] :
+            gpudt_load<uint64_t>(from + 8 * (uint64_t) i);
     __syncthreads();            /* publishes entry */
 
     const uint32_t block = blockIdx.x - args.first[lo];

@@ -151,6 +151,22 @@ static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lan
     goto fn_exit;
 }
 
+/* Copy the entries of a slot to the parameter block, if there is room for them. */
+static void entries_copy(const struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_args_batch *args)
+{
+    unsigned stride = 0;
+
+    for (int i = 0; i < slot->n; i++)
+        stride = MPL_MAX(stride, slot->words[i]);
+    if (stride * (unsigned) slot->n > MPII_GPUDT_BATCH_WORDS)
+        return;
+    for (int i = 0; i < slot->n; i++)
+        memcpy(args->entry + (unsigned) i * stride, &slot->entries[i],
+               slot->words[i] * sizeof(uint64_t));
+    args->stride = stride;
+    args->entries = 0;
+}
+
 static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
 {
@@ -161,6 +177,7 @@ static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     memcpy(args.words, slot->words, slot->n * sizeof(args.words[0]));
     MPII_Gpudt_flag_ask(&args.end, &slot->flag);
     args.end.nblocks = (int32_t) slot->nblocks;
+    entries_copy(slot, &args);
     mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_flight_add(flights, &slot->flag, slot->bytes);
