@@ -302,7 +302,7 @@ static void together_run(MPI_Comm comm, enum mem_kind kind)
     enum { N = 1000 };
     struct transpose t;
     MPI_Request request;
-    unsigned long long launches = 0, batches = 0;
+    unsigned long long launches = 0, batches = 0, kept = 0;
     int err, *values;
 
     transpose_make(&t, kind, 32);
@@ -313,10 +313,12 @@ static void together_run(MPI_Comm comm, enum mem_kind kind)
     for (int i = 0; i < 3; i++) {
         launches = report_variable("gpudt_launches");
         batches = report_variable("gpudt_batches");
+        kept = report_variable("gpudt_offers_kept");
         CHECK_MPI(CALL(Alltoall, alltoall, t.from.addr, N, MPI_INT, t.to.addr, N, MPI_INT, comm));
     }
     CHECK(report_variable("gpudt_launches") == launches + 1);
     CHECK(report_variable("gpudt_batches") == batches + 1);
+    CHECK(report_variable("gpudt_offers_kept") == kept + (mode == MODE__BLOCKING));
     mem_read(&t.to, 0, values, (size_t) (nprocs * N) * sizeof(int));
     for (int i = 0; i < nprocs * N; i++) {
         if (values[i] != value_of(i / N, rank, i % N)) {
@@ -326,6 +328,52 @@ static void together_run(MPI_Comm comm, enum mem_kind kind)
     }
     free(values);
     transpose_free(&t);
+}
+
+/* What one process sends changes from call to call: its address, its memory, its datatype, or nothing.
+ * What the others receive changes as well. */
+static void changing_run(MPI_Comm comm, enum mem_kind kind)
+{
+    enum { N = 64, ROOM = 4 * N };
+    MPI_Datatype vector, every_second;
+    MPI_Request request;
+    struct mem from, to;
+    int values[MAX_PROCS * ROOM], err;
+    const size_t sz = sizeof(values) / MAX_PROCS * (size_t) nprocs;
+
+    MPI_Type_vector(N, 1, 2, MPI_INT, &vector);
+    MPI_Type_create_resized(vector, 0, 2 * N * sizeof(int), &every_second);
+    MPI_Type_free(&vector);
+    MPI_Type_commit(&every_second);
+    mem_alloc(&from, kind, sz);
+    mem_alloc(&to, kind, sz);
+    for (int i = 0; i < 60; i++) {
+        const int is_mine = rank == i / 5 % nprocs;
+        const int at = is_mine ? i % 4 : 0, at_to = i % 7 == 6, is_second = is_mine && i % 3 == 2;
+        if (is_mine && i % 5 == 4) {
+            mem_free(&from);
+            mem_alloc(&from, kind, sz);
+        }
+        for (int k = 0; k < nprocs * ROOM; k++)
+            values[k] = 1000000 * (i + 1) + 100000 * rank + k;
+        mem_write(&from, 0, values, sz);
+        CHECK_MPI(CALL(Alltoall, alltoall, from.addr + 4 * at, is_second ? 1 : N,
+                       is_second ? every_second : MPI_INT, to.addr + 4 * at_to, N, MPI_INT, comm));
+        mem_read(&to, 0, values, sz);
+        for (int k = 0; k < nprocs * N; k++) {
+            const int p = k / N, his = p == i / 5 % nprocs;
+            const int step = his && i % 3 == 2 ? 2 : 1;
+            const int place = (his ? i % 4 : 0) + step * (N * rank + k % N);
+            if (values[k + at_to] != 1000000 * (i + 1) + 100000 * p + place) {
+                report_fail("call %d: element %d of what process %d sent is %d", i, k % N, p,
+                            values[k + at_to]);
+                break;
+            }
+        }
+    }
+    MPI_Type_free(&every_second);
+    mem_free(&from);
+    mem_free(&to);
 }
 
 void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
@@ -338,6 +386,7 @@ void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     random_run(kind, seed);
     together_run(comm, kind);
+    changing_run(comm, kind);
     mixed_run(comm, kind);
     lengths_run(kind, 10);
     lengths_run(kind, 0);

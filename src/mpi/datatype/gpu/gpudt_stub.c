@@ -328,6 +328,10 @@ int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
                                  nbytes, op, handled);
 }
 
+void MPIR_Gpudt_count_offers_kept(void)
+{
+}
+
 void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
 {
 }

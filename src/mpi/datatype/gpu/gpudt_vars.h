@@ -26,6 +26,7 @@
     F(reductions_cpu, "Reductions by the CPU of copies of operands in GPU memory")              \
     F(reductions_direct, "Parts of reductions by a kernel that maps the other processes' operands") \
     F(collective_pulls, "Blocks of collectives copied from memory of other processes that this one mapped") \
+    F(offers_kept, "Collectives that moved data without an exchange of offers, which had not changed")  \
     F(temps, "Temporary buffers of collectives in GPU memory")                                  \
     F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \

@@ -14,6 +14,7 @@
 
 struct MPIR_Comm;
 struct MPIDI_Gpudt_known;
+struct MPIDI_Gpudt_kept;
 struct MPIDI_Gpudt_icoll;
 
 enum MPIDI_Gpudt_coll_e {
@@ -67,6 +68,8 @@ typedef struct MPIDI_Gpudt_coll {
     enum MPIDI_Gpudt_coll_place_e place;
     struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
     struct MPIDI_Gpudt_past past;
+    struct MPIDI_Gpudt_kept *kept[MPIDI_GPUDT_NCOLLS];  /* offers of the last call of a kind */
+    uint64_t nexchanges;        /* number of the last exchange of offers that this process knows of */
     struct MPIDI_Gpudt_icoll *line;     /* nonblocking calls that may still change the above */
 } MPIDI_Gpudt_coll_t;
 

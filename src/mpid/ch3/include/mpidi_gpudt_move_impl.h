@@ -18,6 +18,8 @@ struct MPIDI_Gpudt_ability {
     int64_t offer_sz;           /* of the longest offer; 0: it sends nothing */
     uint64_t gpu;               /* name; 0: none takes part */
     int64_t is_able;            /* false: its buffers are not for this way */
+    uint64_t last;              /* number of the last exchange of offers that it knows of */
+    uint64_t same;              /* of one in which it offered the same; 0: none */
 };
 
 /* Elements that a process sends to all or receives from all. */
@@ -112,8 +114,39 @@ enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, 
                                               int *mpi_errno_ptr);
 
 /* Do a call that all processes are able to do, as far as is known.
- *   is_done  (OUT)  false in all processes: one could not start its copies */
-int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done);
+ *   all      (IN)      what they have told
+ *   kept     (IN/OUT)  offers of the last call of the kind
+ *   is_done  (OUT)     false in all processes: one could not start its copies */
+int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
+                        struct MPIDI_Gpudt_kept **kept, bool * is_done);
+
+/* ---- offers that are kept (ch3u_gpudt_kept.c) ---- */
+
+/* Compare the offers of this process with those that it has kept. To be called by each process, before
+ * all tell each other.
+ *   kept  (IN)      NULL: none
+ *   own   (IN/OUT)  what it tells the others; sets the members about exchanges */
+void MPIDI_Gpudt_kept_compare(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_kept *kept,
+                              struct MPIDI_Gpudt_ability *own);
+
+/* Whether offers need not be exchanged, which is the same in all processes; if so, set m's slots, for
+ * as long as the offers are kept. */
+bool MPIDI_Gpudt_kept_use(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_kept *kept,
+                          const struct MPIDI_Gpudt_ability *all);
+
+/* Give an exchange its number, before it begins. */
+void MPIDI_Gpudt_kept_number(MPIR_Comm * comm, const struct MPIDI_Gpudt_ability *all);
+
+/* Keep the offers of an exchange that has succeeded in this process.
+ *   own_sz  (IN)  of the longest offer of this process */
+void MPIDI_Gpudt_kept_set(const struct MPIDI_Gpudt_move *m, int64_t own_sz,
+                          struct MPIDI_Gpudt_kept **kept);
+
+/* Forget them. NULL is allowed. */
+void MPIDI_Gpudt_kept_forget(struct MPIDI_Gpudt_kept *kept);
+
+/* Free those of a communicator. */
+void MPIDI_Gpudt_kept_free(MPIR_Comm * comm);
 
 /* As MPIDI_Gpudt_coll_refuse. */
 void MPIDI_Gpudt_move_refuse(const struct MPIDI_Gpudt_move *m, enum MPIDI_Gpudt_coll_e kind,

@@ -27,6 +27,7 @@
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
+#include "mpidi_gpudt_move_impl.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -88,6 +89,7 @@ static enum MPIDI_Gpudt_coll_place_e place_of(MPIR_Comm * comm)
 void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
 {
     MPIDI_Gpudt_past_free(&comm->dev.gpudt_coll.past);
+    MPIDI_Gpudt_kept_free(comm);
 }
 
 /* As MPIDI_Gpudt_coll_pace, for processes in any place. */

@@ -6,8 +6,8 @@
 /* Collectives that move data among processes of a node whose buffers are in GPU memory, with any
  * datatypes at both ends:
  *
- *     all: exchange whether their buffers are for this way        host memory, 32 bytes each
- *     exchange offers of the buffers that are sent, by the same collective
+ *     all: exchange whether their buffers are for this way        host memory, 48 bytes each
+ *     exchange offers of the buffers that are sent, by the same collective, unless they have not changed
  *     each: copies what it receives from the memory of the others
  *     all: exchange whether that was done
  *
@@ -108,18 +108,20 @@ bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt
 
 /* Do a call, if all processes are able to.
  *   is_done  (OUT)  false: MPICH's algorithm must do it */
-static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace, bool * is_done)
+static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace,
+                    struct MPIDI_Gpudt_kept **kept, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_ability own, all[MPIR_GPUDT_COMBINE_MAX];
 
     *is_done = false;
     MPIDI_Gpudt_move_describe(m, &own);
+    MPIDI_Gpudt_kept_compare(m, *kept, &own);
     mpi_errno = MPIDI_Gpudt_agree_allgather(m->comm, m->errflag, &own, sizeof(own), all);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_icoll_wait(m->comm);
     if (MPIDI_Gpudt_move_judge(m, all, pace)) {
-        mpi_errno = MPIDI_Gpudt_move_do(m, is_done);
+        mpi_errno = MPIDI_Gpudt_move_do(m, all, kept, is_done);
         MPIR_ERR_CHECK(mpi_errno);
         pace->is_refused = !*is_done;
     }
@@ -227,7 +229,7 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     m.errflag = errflag;
     m.past = &comm->dev.gpudt_coll.past;
     MPIDI_Gpudt_move_set(&m, send, recv);
-    mpi_errno = move_try(&m, pace, &is_done);
+    mpi_errno = move_try(&m, pace, &comm->dev.gpudt_coll.kept[kind], &is_done);
     if (unlikely(mpi_errno))
         MPIDI_Gpudt_move_refuse(&m, kind, mpi_errno);
     MPIDI_Gpudt_move_free(&m);

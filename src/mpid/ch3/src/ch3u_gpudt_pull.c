@@ -19,7 +19,8 @@ void MPIDI_Gpudt_move_offer(const struct MPIDI_Gpudt_move *m)
     for (int i = 0; i < m->comm->local_size; i++) {
         struct MPIDI_Gpudt_slot *slot = (struct MPIDI_Gpudt_slot *) slot_at(m, i);
 
-        slot->n = 0;
+        /* Also what an offer leaves open: offers are compared */
+        memset(slot, 0, (size_t) m->offer_sz);
         if (m->send_buffer[i]) {
             MPIR_Datatype_get_size_macro(m->send[i].datatype, slot->n);
             slot->n *= m->send[i].count;
@@ -177,7 +178,26 @@ static enum MPIDI_Gpudt_end_e pulls_do(const struct MPIDI_Gpudt_move *m, int *mp
     return end;
 }
 
-int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done)
+/* Exchange offers, and keep them.
+ *   slots  (OUT)  memory for them */
+static int offers_renew(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
+                        struct MPIDI_Gpudt_kept **kept, void *slots)
+{
+    int mpi_errno;
+
+    m->slots = slots;
+    MPIDI_Gpudt_move_offer(m);
+    MPIDI_Gpudt_kept_number(m->comm, all);
+    mpi_errno = offers_exchange(m);
+    if (mpi_errno == MPI_SUCCESS)
+        MPIDI_Gpudt_kept_set(m, all[m->comm->rank].offer_sz, kept);
+    else
+        MPIDI_Gpudt_kept_forget(*kept);
+    return mpi_errno;
+}
+
+int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
+                        struct MPIDI_Gpudt_kept **kept, bool * is_done)
 {
     int mpi_errno = MPI_SUCCESS, own_errno = MPI_SUCCESS;
     /* On the stack, which is host memory without asking the driver (ch3u_gpudt_agree.c); most often
@@ -186,9 +206,8 @@ int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, bool * is_done)
     enum MPIDI_Gpudt_end_e own = MPIDI_GPUDT_END__FAILED;
     int32_t ends[MPIR_GPUDT_COMBINE_MAX];
 
-    m->slots = (char *) slots;
-    MPIDI_Gpudt_move_offer(m);
-    own_errno = offers_exchange(m);
+    if (!MPIDI_Gpudt_kept_use(m, *kept, all))
+        own_errno = offers_renew(m, all, kept, slots);
     if (own_errno == MPI_SUCCESS)
         own = pulls_do(m, &own_errno);
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(m->comm, m->errflag, own, own_errno, ends);

@@ -46,6 +46,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_icoll_mem.c          \
     src/mpid/ch3/src/ch3u_gpudt_iform.c              \
     src/mpid/ch3/src/ch3u_gpudt_iline.c              \
+    src/mpid/ch3/src/ch3u_gpudt_kept.c               \
     src/mpid/ch3/src/ch3u_gpudt_known.c              \
     src/mpid/ch3/src/ch3u_gpudt_memory.c             \
     src/mpid/ch3/src/ch3u_gpudt_move.c               \

@@ -287,6 +287,11 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
     goto fn_exit;
 }
 
+void MPIR_Gpudt_count_offers_kept(void)
+{
+    MPII_GPUDT_COUNT(offers_kept, 1);
+}
+
 void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
 {
     MPII_Gpudt_batch_hold(buffer->side.engine, MPII_GPUDT_LANE__UNPACK);
