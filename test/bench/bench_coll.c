@@ -56,6 +56,9 @@ static const char *wanted = "";
 static const struct nccl *nccl;         /* NULL: not measured */
 static void *nccl_comm;
 static CUstream stream;
+/* Each method has its own communicator: after calls with buffers in host memory, those with buffers
+ * on GPUs would find out only some calls later that they may go another way. */
+static MPI_Comm comms[NMETHODS], comm;
 
 /* Bytes that a process sends, and that it receives. */
 static size_t sent(enum call c, size_t bytes)
@@ -75,26 +78,26 @@ static void call_once(enum call c, size_t bytes, double *from, double *to)
 
     switch (c) {
         case ALLREDUCE:
-            MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, comm);
             break;
         case IALLREDUCE:
-            MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+            MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, comm, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
             break;
         case REDUCE:
-            MPI_Reduce(from, to, n, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+            MPI_Reduce(from, to, n, MPI_DOUBLE, MPI_SUM, 0, comm);
             break;
         case REDUCE_SCATTER_BLOCK:
-            MPI_Reduce_scatter_block(from, to, part, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Reduce_scatter_block(from, to, part, MPI_DOUBLE, MPI_SUM, comm);
             break;
         case BCAST:
-            MPI_Bcast(rank == 0 ? from : to, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            MPI_Bcast(rank == 0 ? from : to, n, MPI_DOUBLE, 0, comm);
             break;
         case ALLGATHER:
-            MPI_Allgather(from, part, MPI_DOUBLE, to, part, MPI_DOUBLE, MPI_COMM_WORLD);
+            MPI_Allgather(from, part, MPI_DOUBLE, to, part, MPI_DOUBLE, comm);
             break;
         case ALLTOALL:
-            MPI_Alltoall(from, part, MPI_DOUBLE, to, part, MPI_DOUBLE, MPI_COMM_WORLD);
+            MPI_Alltoall(from, part, MPI_DOUBLE, to, part, MPI_DOUBLE, comm);
             break;
         default:
             MPI_Reduce_local(from, to, n, MPI_DOUBLE, MPI_SUM);
@@ -145,6 +148,7 @@ static void call_nccl(enum call c, size_t bytes, double *from, double *to)
 
 static void call_by(enum method m, enum call c, size_t bytes, const struct buffers *b)
 {
+    comm = comms[m];
     if (m == NCCL) {
         call_nccl(c, bytes, b->gpu_from, b->gpu_to);
         return;
@@ -325,6 +329,8 @@ int main(int argc, char **argv)
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     nccl_open(ngpus);
 
+    for (enum method m = 0; m < NMETHODS; m++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[m]);
     if (rank == 0)
         bench_header("us");
     for (enum call c = 0; c < NCALLS; c++) {
@@ -341,6 +347,8 @@ int main(int argc, char **argv)
     }
     if (nccl)
         nccl->ncclCommDestroy(nccl_comm);
+    for (enum method m = 0; m < NMETHODS; m++)
+        MPI_Comm_free(&comms[m]);
     CU(cuMemFreeHost(b.host_from));
     CU(cuMemFreeHost(b.host_to));
     CU(cuMemFree((CUdeviceptr) b.gpu_from));
