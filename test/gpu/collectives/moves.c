@@ -376,6 +376,42 @@ static void changing_run(MPI_Comm comm, enum mem_kind kind)
     mem_free(&to);
 }
 
+/* One process sends, to one root and then to another. Those that send nothing offer the same each time. */
+static void roots_run(MPI_Comm comm, enum mem_kind kind)
+{
+    enum { N = 100 };
+    const int sender = nprocs - 1;
+    MPI_Request request;
+    struct mem from, to;
+    int values[N], counts[MAX_PROCS], displs[MAX_PROCS], err;
+
+    mem_alloc(&from, kind, sizeof(values));
+    mem_alloc(&to, kind, sizeof(values));
+    for (int i = 0; i < nprocs; i++) {
+        counts[i] = i == sender ? N : 0;
+        displs[i] = 0;
+    }
+    for (int i = 0; i < N; i++)
+        values[i] = i + 1;
+    mem_write(&from, 0, values, sizeof(values));
+    for (int i = 0; i < 30; i++) {
+        const int root = i / 3 % (nprocs - 1);
+        memset(values, 0, sizeof(values));
+        mem_write(&to, 0, values, sizeof(values));
+        CHECK_MPI(CALL(Gatherv, gatherv, from.addr, counts[rank], MPI_INT, to.addr, counts, displs,
+                       MPI_INT, root, comm));
+        mem_read(&to, 0, values, sizeof(values));
+        for (int k = 0; k < N; k++) {
+            if (values[k] != (rank == root ? k + 1 : 0)) {
+                report_fail("call %d: element %d of root %d is %d", i, k, root, values[k]);
+                break;
+            }
+        }
+    }
+    mem_free(&from);
+    mem_free(&to);
+}
+
 void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
 {
     MPI_Comm comm;
@@ -387,6 +423,7 @@ void direct_moves_run(enum mem_kind kind, enum mode which, unsigned long seed)
     random_run(kind, seed);
     together_run(comm, kind);
     changing_run(comm, kind);
+    roots_run(comm, kind);
     mixed_run(comm, kind);
     lengths_run(kind, 10);
     lengths_run(kind, 0);

@@ -19,19 +19,28 @@
 
 struct MPIDI_Gpudt_kept {
     uint64_t number;            /* of the exchange; 0: what follows is not valid */
+    int root;                   /* offers to another process are not known */
     int64_t own_sz, slot_sz;    /* bytes of the longest offer of this process, and of a slot */
     size_t room;                /* bytes at mem */
     uint64_t mem[];             /* slots as in struct MPIDI_Gpudt_move */
 };
 
-/* Whether the offers of this process are those that it has kept.
- *   offers  (IN)  each of own_sz bytes */
-static bool are_same(const struct MPIDI_Gpudt_kept *kept, const char *offers, int size)
+/* Whether the offers of this process, of which the longest has own_sz bytes, are those that it has
+ * kept. */
+static bool are_same(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_kept *kept)
 {
+    const int size = m->comm->local_size;
     const char *mem = (const char *) kept->mem;
+    /* On the stack, as in MPIDI_Gpudt_move_do */
+    uint64_t offers[(size_t) size * (size_t) kept->own_sz / sizeof(uint64_t) + 1];
 
+    if (kept->own_sz == 0)
+        return true;
+    m->slots = (char *) offers;
+    m->offer_sz = kept->own_sz;
+    MPIDI_Gpudt_move_offer(m);
     for (int i = 0; i < size; i++) {
-        if (memcmp(offers + i * kept->own_sz, mem + i * kept->slot_sz, (size_t) kept->own_sz))
+        if (memcmp(m->slots + i * kept->own_sz, mem + i * kept->slot_sz, (size_t) kept->own_sz))
             return false;
     }
     return true;
@@ -40,19 +49,11 @@ static bool are_same(const struct MPIDI_Gpudt_kept *kept, const char *offers, in
 void MPIDI_Gpudt_kept_compare(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_kept *kept,
                               struct MPIDI_Gpudt_ability *own)
 {
-    const int size = m->comm->local_size;
-    /* On the stack, as in MPIDI_Gpudt_move_do */
-    uint64_t offers[(size_t) size * (size_t) own->offer_sz / sizeof(uint64_t) + 1];
-
     own->last = m->comm->dev.gpudt_coll.nexchanges;
     own->same = 0;
-    if (!own->is_able || kept == NULL || kept->number == 0 || kept->own_sz != own->offer_sz)
-        return;
-    m->slots = (char *) offers;
-    m->offer_sz = own->offer_sz;
-    if (own->offer_sz > 0)
-        MPIDI_Gpudt_move_offer(m);
-    if (are_same(kept, m->slots, size))
+    /* The offers of a process that is not able to may be too long for the stack */
+    if (own->is_able && kept && kept->number && kept->root == m->root &&
+        kept->own_sz == own->offer_sz && are_same(m, kept))
         own->same = kept->number;
 }
 
@@ -92,6 +93,7 @@ void MPIDI_Gpudt_kept_set(const struct MPIDI_Gpudt_move *m, int64_t own_sz,
         k->room = n;
     }
     memcpy(k->mem, m->slots, n);
+    k->root = m->root;
     k->own_sz = own_sz;
     k->slot_sz = m->offer_sz;
     k->number = m->comm->dev.gpudt_coll.nexchanges;

@@ -204,7 +204,7 @@ static int extent_pack(const struct MPII_Gpudt_move *m, const struct footprint *
 
     res = MPII_Gpudt_memcpy(drv, extent, side->addr + f->low, f->high - f->low, stream);
     if (res != CUDA_SUCCESS)
-        goto fn_exit;
+        goto fn_fail;           /* a part may be under way */
     MPII_GPUDT_CHECK(drv, cuStreamSynchronize(stream), mpi_errno);
 
     MPII_Gpudt_cpu_move(&side->type->serial, &side->top, side->first + m->pos,
