@@ -29,6 +29,7 @@
 #include "gpudt_contexts.h"
 #include "gpudt_error.h"
 #include "gpudt_vars.h"
+#include "driver/gpudt_sharing.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -56,13 +57,15 @@ cvars:
       description : >-
         Microseconds at most that MPI waits for calls of cudaMemcpy and cudaMemset made before it
         first saw the memory. It does not wait for these calls where they are behind kernels that
-        run longer, and an eighth of that time as long as it finds the default stream busy. 0: not at
-        all.
+        run longer, and an eighth of that time as long as it finds the default stream busy. Where
+        other processes take turns with this one on the GPU, 5000 more. 0: not at all.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 #define BUSY_SHARE 8            /* of the time limit, after a wait that timed out */
+#define TURN_SECONDS 5e-3       /* for which a copy may wait until it is this process's turn on the GPU:
+                                 * a turn takes about 2 ms */
 
 /* Threads that have marked memory and not yet waited. Until they have, a mark says nothing about
  * earlier copies. */
@@ -137,12 +140,21 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
     goto fn_exit;
 }
 
+/* Seconds to wait, at most. */
+static double wait_limit(const MPII_Gpudt_engine_t * engine)
+{
+    double limit = MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT * 1e-6;
+
+    if (limit > 0 && MPII_Gpudt_is_shared(engine->shared))
+        limit += TURN_SECONDS;
+    return MPL_atomic_relaxed_load_int(&engine->memops_busy) ? limit / BUSY_SHARE : limit;
+}
+
 /* Wait until the default stream of the current context is idle, with a time limit. */
 static int idle_wait(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
-    int was_busy = MPL_atomic_relaxed_load_int(&engine->memops_busy);
-    double limit = MPIR_CVAR_GPUDT_SYNC_MEMOPS_WAIT * 1e-6 / (was_busy ? BUSY_SHARE : 1);
+    const double limit = wait_limit(engine);
     double seconds = 0;
     MPL_time_t start, now;
     CUresult res;
