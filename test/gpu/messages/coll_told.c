@@ -4,8 +4,8 @@
  */
 
 /* Tests what the processes of a blocking collective between GPUs tell each other: each exchange,
- * also if a process tells less than the others expect, or expects more; and processes that make
- * different calls. Two to eight processes, with MPIR_CVAR_GPUDT_DIRECT and _COLL=always. */
+ * also if a process tells less than the others expect, or expects more; processes that make
+ * different calls; and errors that are combined. Two to eight processes, with MPIR_CVAR_GPUDT_DIRECT and _COLL=always. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
@@ -105,6 +105,25 @@ static void different_calls(MPI_Comm comm)
     CHECK(rank > 0 || strstr(report_mpi_text(err), "it makes another call") != NULL);
 }
 
+/* The errors of a collective's messages are combined, also if some are the same. */
+static void errors_combined(void)
+{
+    int first = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                     MPI_ERR_OTHER, "**nomem", NULL);
+    int second = MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                      MPI_ERR_BUFFER, "**bufnull", NULL);
+    int both = MPIR_Err_combine_codes(first, second), err_class;
+    const char *text;
+
+    both = MPIR_Err_combine_codes(both, second);
+    both = MPIR_Err_combine_codes(both, both);
+    both = MPIR_Err_combine_codes(both, first);
+    MPI_Error_class(both, &err_class);
+    CHECK(err_class == MPI_ERR_BUFFER);
+    text = report_mpi_text(both);
+    CHECK(strstr(text, "memory") && strstr(text, "Null buffer"));
+}
+
 int main(void)
 {
     MPI_Comm comm;
@@ -117,6 +136,7 @@ int main(void)
     if (gpu_open() == 0 || nprocs > MAX_N)
         return 1;
     gpu_set_current(0);
+    errors_combined();
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     for (enum exchange what = 0; what < NEXCHANGES; what++) {
         exchange_good(what, comm_of(comm));
