@@ -209,42 +209,45 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
 {
     int mpi_errno = MPI_SUCCESS;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
-    MPIR_Gpudt_op local = {
-        .n = n,.lane = MPII_Gpudt_lane_choose(engine, is_push, n)
-    };
+    MPIR_Gpudt_op *work = NULL;
     CUdeviceptr mem = 0;
 
     *op = NULL;
     *is_taken = false;
     MPIR_ERR_CHKANDJUMP(n > offer->size || n > buffer->size, mpi_errno, MPI_ERR_INTERN,
                         "**gpudt_size");
-    mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, saved_us, &local.mapping, &mem);
+    work = MPII_Gpudt_op_make(n, MPII_Gpudt_lane_choose(engine, is_push, n));
+    MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                         "GPU operation");
+    mpi_errno = MPII_Gpudt_offer_map(&offer->export, engine, saved_us, &work->mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (local.mapping == NULL)
+    if (work->mapping == NULL)
         goto fn_exit;
     if (is_push) {
         mpi_errno = MPIR_Gpudt_buffer_check(buffer);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = side_make(offer, type, mem, engine, n, is_push ? &local.dst : &local.src);
+    mpi_errno = side_make(offer, type, mem, engine, n, is_push ? &work->dst : &work->src);
     if (mpi_errno && MPIR_ERR_GET_CLASS(mpi_errno) == MPI_ERR_NO_MEM) {
         /* The other way needs none for the type */
         mpi_errno = MPI_SUCCESS;
-        MPII_Gpudt_import_release(local.mapping);
         goto fn_exit;
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &local.src : &local.dst);
+    MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
-    mpi_errno = MPII_Gpudt_op_start(&local, op);
+    mpi_errno = MPII_Gpudt_op_start_new(work, op);
+    work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    if (work) {
+        MPII_Gpudt_op_release(work);
+        MPII_Gpudt_op_delete(work);
+    }
     return mpi_errno;
   fn_fail:
     *is_taken = true;
-    if (local.mapping && mem)
-        MPII_Gpudt_op_release(&local);
     goto fn_exit;
 }
 

@@ -35,7 +35,8 @@ static int spare_end(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
+/* Memory for an operation, of which nothing but is_kept is set; NULL: there is none. */
+static MPIR_Gpudt_op *op_new(void)
 {
     MPIR_Gpudt_op *op;
 
@@ -54,6 +55,22 @@ MPIR_Gpudt_op *MPII_Gpudt_op_new(void)
         op = MPL_malloc(sizeof(*op), MPL_MEM_BUFFER);
     if (likely(op))
         op->is_kept = true;
+    return op;
+}
+
+MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
+{
+    MPIR_Gpudt_op *op = op_new();
+
+    if (likely(op)) {
+        op->src.type = op->dst.type = NULL;
+        op->mapping = NULL;
+        op->mapped = NULL;
+        op->n = n;
+        op->lane = lane;
+        op->is_alone = false;
+        op->queued.may_lead = false;
+    }
     return op;
 }
 

@@ -54,7 +54,7 @@ struct MPII_Gpudt_slice {
  * Slices are in a ring: they start and complete in order. */
 struct MPIR_Gpudt_op {
     MPIR_Gpudt_op *next;        /* of those that are not in use */
-    bool is_kept;               /* of MPII_Gpudt_op_new; false: freed at its end */
+    bool is_kept;               /* of MPII_Gpudt_op_make; false: freed at its end */
     const MPII_Gpudt_driver_t *drv;
     struct MPII_Gpudt_side src, dst;
     int64_t n;
@@ -103,8 +103,9 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
     return engine && (i + 1 == MPII_Gpudt_op_nsteps(op) || op->step[i + 1].engine != engine);
 }
 
-/* Memory for an operation, of which nothing but is_kept is set; NULL: there is none. */
-MPIR_Gpudt_op *MPII_Gpudt_op_new(void);
+/* An operation on n bytes, whose sides are to be set, for MPII_Gpudt_op_start_new. It holds nothing
+ * yet. NULL: there is no memory. */
+MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane);
 
 /* Free the memory of an operation that holds nothing any more, or keep it for later ones. */
 void MPII_Gpudt_op_delete(MPIR_Gpudt_op * op);

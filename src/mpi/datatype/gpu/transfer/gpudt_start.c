@@ -105,17 +105,13 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
 
     if (op == NULL)
         return op_run(local);
-    work = MPII_Gpudt_op_new();
+    work = MPII_Gpudt_op_make(local->n, local->lane);
     MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU operation");
     work->src = local->src;
     work->dst = local->dst;
-    work->n = local->n;
-    work->lane = local->lane;
     work->mapping = local->mapping;
-    work->mapped = NULL;
     work->is_alone = local->is_alone;
-    work->queued.may_lead = false;
     local->src.type = local->dst.type = NULL;
     local->mapping = NULL;
     return MPII_Gpudt_op_start_new(work, op);

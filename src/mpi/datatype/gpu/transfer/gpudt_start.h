@@ -15,7 +15,7 @@
  *   op     (OUT)  as for MPIR_Gpudt_ipack */
 int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 
-/* The same for an operation of MPII_Gpudt_op_new with src, dst, n, lane, mapping, mapped and is_alone
+/* The same for an operation of MPII_Gpudt_op_make with src, dst, n, lane, mapping, mapped and is_alone
  * set, which is not copied but taken over. */
 int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op);
 

@@ -218,28 +218,6 @@ void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const cha
             (int) t->export.gpu, is_taken ? "mapped" : "by messages");
 }
 
-static enum MPII_Gpudt_lane_e lane_of(bool is_get)
-{
-    return is_get ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
-}
-
-/* An operation between one side and the other, which are not set yet; NULL: out of memory. */
-static MPIR_Gpudt_op *op_make(int64_t n, bool is_get, bool may_lead)
-{
-    MPIR_Gpudt_op *op = MPII_Gpudt_op_new();
-
-    if (likely(op)) {
-        op->src.type = op->dst.type = NULL;
-        op->mapping = NULL;
-        op->mapped = NULL;
-        op->n = n;
-        op->lane = lane_of(is_get);
-        op->is_alone = false;
-        op->queued.may_lead = may_lead;
-    }
-    return op;
-}
-
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
@@ -248,7 +226,8 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     MPIR_Gpudt_buffer buffer;
     MPII_Gpudt_engine_t *engine;
     MPIR_Gpudt_op *work = NULL;
-    const enum MPII_Gpudt_lane_e lane = lane_of(r->is_get);
+    const enum MPII_Gpudt_lane_e lane = r->is_get ? MPII_GPUDT_LANE__UNPACK :
+        MPII_GPUDT_LANE__PACK;
     CUdeviceptr mem = 0;
 
     MPIR_FUNC_ENTER;
@@ -260,9 +239,10 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     if (!is_gpu || !is_suited(&buffer, r->datatype))
         goto fn_exit;
     engine = buffer.side.engine;
-    work = op_make(buffer.size, r->is_get, may_lead);
+    work = MPII_Gpudt_op_make(buffer.size, lane);
     MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU operation");
+    work->queued.may_lead = may_lead;
     mpi_errno = MPII_Gpudt_target_map(target, engine, &work->mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (work->mapping == NULL)
