@@ -48,7 +48,6 @@ static MPI_Datatype at_first(MPI_Datatype type)
     MPI_Get_address(first->addr, &displ);
     MPI_Type_create_hindexed(1, &one, &displ, type, &absolute);
     MPI_Type_commit(&absolute);
-    MPI_Type_free(&type);
     return absolute;
 }
 
@@ -59,7 +58,8 @@ static MPI_Datatype whole_make(void)
     MPI_Datatype type;
 
     MPI_Type_create_hindexed(2, lens, displs, MPI_BYTE, &type);
-    return at_first(type);
+    MPI_Type_commit(&type);
+    return type;
 }
 
 static MPI_Datatype rows_make(void)
@@ -67,7 +67,8 @@ static MPI_Datatype rows_make(void)
     MPI_Datatype type;
 
     MPI_Type_create_hvector(BOTH / STRIDE, ROW, STRIDE, MPI_BYTE, &type);
-    return at_first(type);
+    MPI_Type_commit(&type);
+    return type;
 }
 
 /* Runs of different lengths, one of them across the border. */
@@ -78,7 +79,8 @@ static MPI_Datatype runs_make(void)
     MPI_Datatype type;
 
     MPI_Type_create_hindexed(3, lens, displs, MPI_BYTE, &type);
-    return at_first(type);
+    MPI_Type_commit(&type);
+    return type;
 }
 
 /* ---- transfers ---- */
@@ -102,20 +104,20 @@ static void both_read(void)
 static int expect(MPI_Datatype type, const unsigned char *other)
 {
     int size, position = 0;
-    MPI_Aint displ;
 
     MPI_Type_size(type, &size);
-    MPI_Get_address(first->addr, &displ);
-    MPI_Pack((char *) before - displ, 1, type, stream, size, &position, MPI_COMM_SELF);
+    MPI_Pack(before, 1, type, stream, size, &position, MPI_COMM_SELF);
     memcpy(after, before, BOTH);
     position = 0;
-    MPI_Unpack(other, size, &position, (char *) after - displ, 1, type, MPI_COMM_SELF);
+    MPI_Unpack(other, size, &position, after, 1, type, MPI_COMM_SELF);
     return size;
 }
 
-static void transfers(MPI_Datatype type, enum mem_kind kind)
+/* Transfers by MPI_BOTTOM and a datatype at the address of the first allocation. */
+static void transfers(MPI_Datatype relative, enum mem_kind kind)
 {
     static unsigned char other[BOTH];
+    MPI_Datatype type = at_first(relative);
     struct mem packed;
     int size, position = 0;
 
@@ -123,7 +125,7 @@ static void transfers(MPI_Datatype type, enum mem_kind kind)
     both_write();
     for (int i = 0; i < BOTH; i++)
         other[i] = (unsigned char) rand();
-    size = expect(type, other);
+    size = expect(relative, other);
 
     CHECK_MPI(MPI_Pack(MPI_BOTTOM, 1, type, packed.addr, size, &position, MPI_COMM_SELF));
     mem_read(&packed, 0, seen, (size_t) size);
@@ -135,7 +137,7 @@ static void transfers(MPI_Datatype type, enum mem_kind kind)
     report_compare("what unpacking wrote", seen, after, BOTH);
 
     both_write();
-    expect(type, other);
+    expect(relative, other);
     CHECK_MPI(MPI_Sendrecv(MPI_BOTTOM, 1, type, 0, 0, packed.addr, size, MPI_BYTE, 0, 0,
                            MPI_COMM_SELF, MPI_STATUS_IGNORE));
     mem_read(&packed, 0, seen, (size_t) size);
@@ -146,11 +148,13 @@ static void transfers(MPI_Datatype type, enum mem_kind kind)
     both_read();
     report_compare("what a message wrote", seen, after, BOTH);
     mem_free(&packed);
+    MPI_Type_free(&type);
 }
 
 /* A fill of the second allocation alone, which MPI has to wait for, too. */
-static void fill_in_flight(MPI_Datatype type)
+static void fill_in_flight(MPI_Datatype relative)
 {
+    MPI_Datatype type = at_first(relative);
     int position = 0;
 
     both_write();
@@ -158,6 +162,7 @@ static void fill_in_flight(MPI_Datatype type)
     CHECK_MPI(MPI_Pack(MPI_BOTTOM, 1, type, stream, BOTH, &position, MPI_COMM_SELF));
     memset(before + SZ, 0x5a, SZ);
     report_compare("data behind a fill", stream, before, BOTH);
+    MPI_Type_free(&type);
 }
 
 int main(void)
