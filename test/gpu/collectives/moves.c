@@ -376,7 +376,8 @@ static void changing_run(MPI_Comm comm, enum mem_kind kind)
     mem_free(&to);
 }
 
-/* One process sends, to one root and then to another. Those that send nothing offer the same each time. */
+/* One process sends, to one root and then to another. Those that send nothing offer the same each
+ * time. */
 static void roots_run(MPI_Comm comm, enum mem_kind kind)
 {
     enum { N = 100 };

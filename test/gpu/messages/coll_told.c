@@ -5,7 +5,8 @@
 
 /* Tests what the processes of a blocking collective between GPUs tell each other: each exchange,
  * also if a process tells less than the others expect, or expects more; processes that make
- * different calls; and errors that are combined. Two to eight processes, with MPIR_CVAR_GPUDT_DIRECT and _COLL=always. */
+ * different calls; and errors that are combined. Two to eight processes, with
+ * MPIR_CVAR_GPUDT_DIRECT and _COLL=always. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"

@@ -112,7 +112,8 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
 /* Count a collective for which offers were not exchanged. */
 void MPIR_Gpudt_count_offers_kept(void);
 
-/* As MPIR_Gpudt_offer_pull_now, for what a process sends itself: the arguments are those of MPIR_Gpudt_ilocalcopy. */
+/* As MPIR_Gpudt_offer_pull_now, for what a process sends itself: the arguments are those of
+ * MPIR_Gpudt_ilocalcopy. */
 int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPI_Aint nbytes,
                         MPIR_Gpudt_op ** op, bool * handled);
