@@ -123,6 +123,10 @@ int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
 void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer);
 void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer);
 
+/* Begin or end a burst: pulls that start wait for others, until they are enough for a launch or the
+ * burst has ended. MPIR_Gpudt_test launches what has waited then. */
+void MPIR_Gpudt_burst_set(bool is_on);
+
 /* Start to copy the first n bytes of a buffer's stream to those of the buffer that a receiver has
  * offered to the sender of a message, who does not use it in any other way meanwhile.
  *   type      (IN)   description of the receiver's datatype, if that is not part of the offer

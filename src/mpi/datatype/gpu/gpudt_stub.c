@@ -340,6 +340,10 @@ void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer)
 {
 }
 
+void MPIR_Gpudt_burst_set(bool is_on)
+{
+}
+
 int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken)

@@ -41,6 +41,10 @@
 #define POLL_SOME 4
 #define POLL_LOOKS 32
 
+/* Messages in flight that are looked at after each packet of a burst: the oldest ones, which are the
+ * next to end. */
+#define BURST_LOOKS 4
+
 /* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
 
@@ -93,26 +97,33 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
 }
 
 /* After a change of state: move a message to the list by which it will be advanced, or free it.
- * Messages that wait for a packet are only in the list of all. */
-static void msg_settle(struct MPIDI_Gpudt_msg *msg)
+ * Returns whether it will be polled. Messages that wait for a packet are only in the list of all. */
+static bool msg_settle(struct MPIDI_Gpudt_msg *msg)
 {
     if (msg->req == NULL && MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__WIRE) == 0) {
         msg_free(msg);
-        return;
+        return false;
     }
     MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
     active_set(msg, msg->is_put_off ||
                MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) > 0);
     if (msg->is_waiting)
         MPIDI_Gpudt_wake();
+    return msg->is_active;
 }
 
-static void msg_run(struct MPIDI_Gpudt_msg *msg)
+/* Returns whether GPU operations of the message are still in flight. */
+static bool msg_advance(struct MPIDI_Gpudt_msg *msg)
 {
     msg->wants_memory = false;
     if (msg->req)
         msg->advance(msg);
-    msg_settle(msg);
+    return msg_settle(msg);
+}
+
+static void msg_run(struct MPIDI_Gpudt_msg *msg)
+{
+    msg_advance(msg);
 }
 
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
@@ -136,15 +147,19 @@ static int hook(int *made_progress)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
     bool are_others_busy = false;
+    int nleft = 0;
 
     if (is_advancing)
         return MPI_SUCCESS;
     is_advancing = true;
     has_ended = false;
 
+    MPIDI_Gpudt_burst_check();
     /* Advancing a message may append to the list; it removes no other message */
-    DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev)
-        msg_run(msg);
+    DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {
+        if (msg_advance(msg) && MPIDI_Gpudt_is_burst && ++nleft == BURST_LOOKS)
+            break;
+    }
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
         are_others_busy |= others[i].advance(&has_ended);
     if (!MPIDI_Gpudt_wait_serve(msg_run) && actives == NULL && !are_others_busy) {
@@ -156,6 +171,13 @@ static int hook(int *made_progress)
         *made_progress = TRUE;
     is_advancing = false;
     return MPI_SUCCESS;
+}
+
+void MPIDI_Gpudt_poll_all(void)
+{
+    int made_progress;
+
+    hook(&made_progress);
 }
 
 void MPIDI_Gpudt_poll_some(void)

@@ -126,6 +126,7 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
         rreq->dev.OnDataAvail = NULL;
         MPIDI_CH3_Progress_signal_completion();
     }
+    MPIDI_Gpudt_burst_begin();
     *rreq_ptr = rreq;
     *is_matched = found;
 

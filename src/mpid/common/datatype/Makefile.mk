@@ -9,6 +9,7 @@ noinst_HEADERS +=                                    \
     src/include/mpir_ext_gpudt.h                     \
     src/mpid/ch3/include/mpidi_gpudt.h               \
     src/mpid/ch3/include/mpidi_gpudt_alloc.h         \
+    src/mpid/ch3/include/mpidi_gpudt_burst.h         \
     src/mpid/ch3/include/mpidi_gpudt_coll.h          \
     src/mpid/ch3/include/mpidi_gpudt_coll_impl.h     \
     src/mpid/ch3/include/mpidi_gpudt_coll_pre.h      \
@@ -32,6 +33,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
     src/mpid/ch3/src/ch3u_gpudt_agree.c              \
     src/mpid/ch3/src/ch3u_gpudt_alloc.c              \
+    src/mpid/ch3/src/ch3u_gpudt_burst.c              \
     src/mpid/ch3/src/ch3u_gpudt_coll.c               \
     src/mpid/ch3/src/ch3u_gpudt_coll_part.c          \
     src/mpid/ch3/src/ch3u_gpudt_copies.c             \

@@ -6,7 +6,7 @@
 /* Batches: small moves that are requested while others are in flight on the same stream wait in a
  * queue, and are launched by one kernel. They would wait in the stream anyway, each with a launch
  * of its own. With nothing in flight a move is not queued, unless a caller who has several to start
- * holds the queue. Must not know routes.
+ * holds the queue, or more packets that may start moves have arrived. Must not know routes.
  *
  *   move -> queue -> open batch -- the GPU is (nearly) idle --> launch -> flags
  *
@@ -51,6 +51,7 @@ struct MPII_Gpudt_queue {
     struct MPII_Gpudt_slot *open;       /* NULL: nothing is queued */
     MPL_atomic_uint64_t number; /* of the open batch, to be read without the lock; 0: none is */
     MPL_atomic_int_t nholds;    /* callers that are about to add more; changed under the lock */
+    bool has_bursts;            /* packets that arrive start its moves */
     struct MPII_Gpudt_slot slots[NSLOTS];
     char *mem;                  /* memory of all slots; NULL: none */
     bool no_mem;                /* allocation failed */
@@ -63,6 +64,8 @@ static MPL_initlock_t batch_lock = MPL_INITLOCK_INITIALIZER;
 static uint64_t last_number = 0;        /* of the batches so far */
 
 MPL_atomic_int_t MPII_Gpudt_nbatches = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
+static MPL_atomic_int_t is_burst = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
@@ -81,6 +84,11 @@ static bool joined_is_due(struct MPII_Gpudt_queue *queue);
 static bool is_held(struct MPII_Gpudt_queue *queue)
 {
     return MPL_atomic_relaxed_load_int(&queue->nholds) > 0;
+}
+
+static bool is_in_burst(struct MPII_Gpudt_queue *queue)
+{
+    return queue->has_bursts && MPL_atomic_relaxed_load_int(&is_burst);
 }
 
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
@@ -219,11 +227,17 @@ void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
     MPII_Gpudt_unlock(&batch_lock);
 }
 
+void MPII_Gpudt_batch_burst(bool is_on)
+{
+    MPL_atomic_relaxed_store_int(&is_burst, is_on);
+}
+
 int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
 {
     struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
 
-    return queue && is_held(queue + lane) ? MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
+    return queue && (is_held(queue + lane) || is_in_burst(queue + lane)) ?
+        MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
 }
 
 bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -270,6 +284,9 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 
     if (queues == NULL) {
         queues = MPL_calloc(MPII_GPUDT_NLANES, sizeof(*queues), MPL_MEM_BUFFER);
+        if (queues)
+            queues[MPII_GPUDT_LANE__UNPACK].has_bursts = queues[MPII_GPUDT_LANE__PULL].has_bursts =
+                true;
         MPL_atomic_release_store_ptr(&engine->queues, queues);
         MPII_Gpudt_engine_at_end(engine, queues_free);
     }
@@ -280,6 +297,7 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead)
 {
     return queue && (queue->open || is_held(queue) ||
+                     (is_in_burst(queue) && bytes <= MPII_GPUDT_BATCH_MEDIUM) ||
                      !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
 }
 
@@ -334,9 +352,12 @@ static bool open_is_due(struct MPII_Gpudt_queue *queue)
 {
     const struct MPII_Gpudt_slot *open = queue->open;
 
-    return open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES ||
-        (!is_held(queue) &&
-         MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead));
+    if (open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES)
+        return true;
+    if (is_held(queue) || (is_in_burst(queue) && open->n < MPII_GPUDT_BURST_MOVES &&
+                           open->bytes < MPII_GPUDT_BURST_BYTES))
+        return false;
+    return MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead);
 }
 
 /* The same if those who add moves have more, unless others do. */

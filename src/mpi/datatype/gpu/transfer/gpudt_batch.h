@@ -55,6 +55,9 @@ void MPII_Gpudt_batch_hold(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
 void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                               bool is_more_to_join);
 
+/* Begin or end a burst: see MPIR_Gpudt_burst_set. */
+void MPII_Gpudt_batch_burst(bool is_on);
+
 /* Bytes of contiguous data that a kernel moves, at most, if its move would be queued. */
 int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
 

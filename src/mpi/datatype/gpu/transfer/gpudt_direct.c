@@ -305,6 +305,11 @@ void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer)
     MPII_Gpudt_batch_release(buffer->side.engine, MPII_GPUDT_LANE__UNPACK, false);
 }
 
+void MPIR_Gpudt_burst_set(bool is_on)
+{
+    MPII_Gpudt_batch_burst(is_on);
+}
+
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken, bool * is_final)
