@@ -175,9 +175,12 @@ static int hook(int *made_progress)
 
 void MPIDI_Gpudt_poll_all(void)
 {
-    int made_progress;
+    int made_progress = FALSE;
 
     hook(&made_progress);
+    /* Another thread may wait in the progress engine for what has ended */
+    if (made_progress)
+        MPIDI_CH3_Progress_signal_completion();
 }
 
 void MPIDI_Gpudt_poll_some(void)
