@@ -13,6 +13,7 @@
 #define MPIDI_GPUDT_MSG_H_INCLUDED
 
 #include "mpidimpl.h"
+#include "mpidi_gpudt_burst.h"
 #include "gpudt_direct.h"
 #include "mpidu_gpudt_offer.h"
 #include "mpidu_gpudt_staging.h"
