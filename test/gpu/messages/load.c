@@ -13,7 +13,9 @@
  *                     are not staged through pageable memory: to be run with few and small chunks
  *     load unsafe     short messages are sent even if earlier ones are not received
  *     load rare       copies in flight are seen to end by a program that seldom calls MPI: to be run
- *                     with MPIR_CVAR_GPUDT_DIRECT=always */
+ *                     with MPIR_CVAR_GPUDT_DIRECT=always
+ *     load burst      copies that packets start share launches if these arrive together, and are
+ *                     launched before a call returns: to be run with MPIR_CVAR_GPUDT_DIRECT=pull */
 
 #include "report.h"
 #include "side.h"
@@ -342,13 +344,71 @@ static void rare(void)
         report_fail("%d messages took %d tests or more, 5 ms apart", NRARE, best);
 }
 
+/* ---- burst ---- */
+
+#define NBURST 64
+#define BURST_SZ (64 << 10)
+#define NFIRST 8                /* messages that are too few for a launch while others may follow */
+#define BURST_LAUNCHES 12       /* of at least 16 messages each, and some more at the ends */
+
+/* GPU messages, which all arrive while the receiver is not in MPI.
+ *   nfirst  (IN)  number of those that the receiver finds before a host message, which ends the call in
+ *                 which it handles them */
+static void burst_once(int nfirst)
+{
+    static struct side s[NBURST];
+    static MPI_Request requests[NBURST];
+    unsigned long long nlaunches;
+    int word = 0;
+
+    for (int i = 0; i < NBURST; i++) {
+        side_make(&s[i], MEM__DEVICE, MPI_CHAR, BURST_SZ, 0);
+        if (rank == 0)
+            side_fill(&s[i], (unsigned) i);
+        else
+            side_clear(&s[i], (unsigned) i);
+    }
+    for (int i = 0; rank == 1 && i < NBURST; i++)
+        CHECK_MPI(MPI_Irecv(s[i].buf, BURST_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD, &requests[i]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < NBURST; i++) {
+        if (i == nfirst)
+            CHECK_MPI(MPI_Send(&word, 1, MPI_INT, other, NBURST, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Isend(s[i].buf, BURST_SZ, MPI_CHAR, other, i, MPI_COMM_WORLD, &requests[i]));
+    }
+    if (rank == 1) {
+        usleep(100000);
+        nlaunches = report_variable("gpudt_launches");
+        CHECK_MPI(MPI_Recv(&word, 1, MPI_INT, other, NBURST, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        /* These must not wait for the next call */
+        usleep(100000);
+        for (int i = 0; i < nfirst; i++)
+            side_check(&s[i], "a buffer of a burst between two calls", (unsigned) i, s[i].size);
+    }
+    CHECK_MPI(MPI_Waitall(NBURST, requests, MPI_STATUSES_IGNORE));
+    if (rank == 1)
+        nlaunches = report_variable("gpudt_launches") - nlaunches;
+    for (int i = 0; i < NBURST; i++) {
+        side_check(&s[i], "a buffer of a burst", (unsigned) i, s[i].size);
+        side_free(&s[i]);
+    }
+    if (rank == 1 && nlaunches > BURST_LAUNCHES)
+        report_fail("%d messages took %llu launches", NBURST, nlaunches);
+}
+
+static void burst(void)
+{
+    burst_once(NFIRST);
+    burst_once(0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run) (void);
     } modes[] = { {"probe", probe}, {"memory", memory}, {"isend", isend}, {"window", window},
-        {"unsafe", unsafe}, {"rare", rare}
+        {"unsafe", unsafe}, {"rare", rare}, {"burst", burst}
     };
     int provided, n = 0;
 
@@ -362,7 +422,7 @@ int main(int argc, char **argv)
         return 1;
     gpu_set_current(0);
 
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         if (argc == 2 && strcmp(argv[1], modes[i].name) == 0) {
             modes[i].run();
             n++;
