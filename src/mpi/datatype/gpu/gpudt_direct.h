@@ -123,8 +123,9 @@ int MPIR_Gpudt_pull_own(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype se
 void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer);
 void MPIR_Gpudt_pulls_end(const MPIR_Gpudt_buffer * buffer);
 
-/* Begin or end a burst: pulls that start wait for others, until they are enough for a launch or the
- * burst has ended. MPIR_Gpudt_test launches what has waited then. */
+/* Begin or end a burst: operations of MPIR_Gpudt_offer_pull that start wait for others, until they are
+ * enough for a launch or the burst has ended. MPIR_Gpudt_test launches what has waited then, unless it
+ * waits for the GPU as without a burst. */
 void MPIR_Gpudt_burst_set(bool is_on);
 
 /* Start to copy the first n bytes of a buffer's stream to those of the buffer that a receiver has

@@ -163,14 +163,19 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg);
 /* Have the hook advance a message. */
 void MPIDI_Gpudt_msg_advance_later(struct MPIDI_Gpudt_msg *msg);
 
-/* Advance all messages with GPU operations in flight, unless some message is being advanced. */
-void MPIDI_Gpudt_poll_all(void);
+/* Advance all messages with GPU operations in flight. Returns false if some message is being advanced:
+ * then this does nothing. */
+bool MPIDI_Gpudt_poll_all(void);
 
-/* An envelope has arrived: begin a burst, or continue it, if other packets have arrived, too. */
+/* A receive that was posted has got its envelope: begin a burst, or continue it, if other packets have
+ * arrived, too. */
 void MPIDI_Gpudt_burst_begin(void);
 
 /* After each packet: end the burst if it is over. */
 void MPIDI_Gpudt_burst_check(void);
+
+/* Forget the burst: nothing is in flight. */
+void MPIDI_Gpudt_burst_forget(void);
 
 /* Advance a few short sends with GPU operations in flight, from a call that does not wait. */
 void MPIDI_Gpudt_poll_some(void);

@@ -42,8 +42,9 @@
 #define POLL_LOOKS 32
 
 /* Messages in flight that are looked at after each packet of a burst: the oldest ones, which are the
- * next to end. */
+ * next to end. After some packets all are, since the oldest ones may be long. */
 #define BURST_LOOKS 4
+#define BURST_LOOKS_ALL 8
 
 /* Also: the hook is active */
 bool MPIDI_Gpudt_is_busy = false;
@@ -146,7 +147,8 @@ void MPIDI_Gpudt_msg_advance_later(struct MPIDI_Gpudt_msg *msg)
 static int hook(int *made_progress)
 {
     struct MPIDI_Gpudt_msg *msg, *next;
-    bool are_others_busy = false;
+    static unsigned npasses = 0;
+    bool are_others_busy = false, is_brief;
     int nleft = 0;
 
     if (is_advancing)
@@ -155,9 +157,10 @@ static int hook(int *made_progress)
     has_ended = false;
 
     MPIDI_Gpudt_burst_check();
+    is_brief = MPIDI_Gpudt_is_burst && ++npasses % BURST_LOOKS_ALL;
     /* Advancing a message may append to the list; it removes no other message */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {
-        if (msg_advance(msg) && MPIDI_Gpudt_is_burst && ++nleft == BURST_LOOKS)
+        if (msg_advance(msg) && is_brief && ++nleft == BURST_LOOKS)
             break;
     }
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
@@ -173,14 +176,17 @@ static int hook(int *made_progress)
     return MPI_SUCCESS;
 }
 
-void MPIDI_Gpudt_poll_all(void)
+bool MPIDI_Gpudt_poll_all(void)
 {
     int made_progress = FALSE;
 
+    if (is_advancing)
+        return false;
     hook(&made_progress);
     /* Another thread may wait in the progress engine for what has ended */
     if (made_progress)
         MPIDI_CH3_Progress_signal_completion();
+    return true;
 }
 
 void MPIDI_Gpudt_poll_some(void)
@@ -221,6 +227,7 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
     MPIR_Progress_hook_deregister(hook_id);
     has_hook = false;
     MPIDI_Gpudt_is_busy = false;
+    MPIDI_Gpudt_burst_forget();
     return 0;
 }
 

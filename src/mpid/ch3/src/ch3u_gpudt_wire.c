@@ -121,12 +121,13 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
     MPIDI_Request_set_msg_type(rreq, MPIDI_REQUEST_RNDV_MSG);
     rreq->dev.gpudt_vc = vc;
     rreq->dev.gpudt_offer = envelope->offer;
-    if (!found) {
+    if (found) {
+        MPIDI_Gpudt_burst_begin();
+    } else {
         /* Another thread may be blocked in a probe */
         rreq->dev.OnDataAvail = NULL;
         MPIDI_CH3_Progress_signal_completion();
     }
-    MPIDI_Gpudt_burst_begin();
     *rreq_ptr = rreq;
     *is_matched = found;
 

@@ -51,7 +51,6 @@ struct MPII_Gpudt_queue {
     struct MPII_Gpudt_slot *open;       /* NULL: nothing is queued */
     MPL_atomic_uint64_t number; /* of the open batch, to be read without the lock; 0: none is */
     MPL_atomic_int_t nholds;    /* callers that are about to add more; changed under the lock */
-    bool has_bursts;            /* packets that arrive start its moves */
     struct MPII_Gpudt_slot slots[NSLOTS];
     char *mem;                  /* memory of all slots; NULL: none */
     bool no_mem;                /* allocation failed */
@@ -69,7 +68,8 @@ static MPL_atomic_int_t is_burst = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
 static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
                                           enum MPII_Gpudt_lane_e lane);
-static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead);
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead,
+                         bool may_wait);
 static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                      struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what,
                      bool * added);
@@ -86,9 +86,9 @@ static bool is_held(struct MPII_Gpudt_queue *queue)
     return MPL_atomic_relaxed_load_int(&queue->nholds) > 0;
 }
 
-static bool is_in_burst(struct MPII_Gpudt_queue *queue)
+static bool is_in_burst(void)
 {
-    return queue->has_bursts && MPL_atomic_relaxed_load_int(&is_burst);
+    return MPL_atomic_relaxed_load_int(&is_burst);
 }
 
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
@@ -99,7 +99,7 @@ static bool may_batch(int64_t bytes)
 }
 
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                             int64_t bytes)
+                             int64_t bytes, bool may_wait)
 {
     struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
     bool is_due;
@@ -110,7 +110,7 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
         return true;
     MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    is_due = queue_is_due(queue, bytes, MPII_GPUDT_BATCH_AHEAD) && !queue->no_mem;
+    is_due = queue_is_due(queue, bytes, MPII_GPUDT_BATCH_AHEAD, may_wait) && !queue->no_mem;
     MPII_Gpudt_unlock(&batch_lock);
     return is_due;
 }
@@ -118,7 +118,7 @@ bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
 bool MPII_Gpudt_batch_prefers_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                                    int64_t bytes)
 {
-    return bytes >= MPII_GPUDT_BATCH_LARGE || !MPII_Gpudt_batch_is_due(engine, lane, 0);
+    return bytes >= MPII_GPUDT_BATCH_LARGE || !MPII_Gpudt_batch_is_due(engine, lane, 0, false);
 }
 
 int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
@@ -128,7 +128,8 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
     struct MPII_Gpudt_plan plan;
 
     *added = false;
-    if (!MPII_Gpudt_batch_is_due(m->engine, m->lane, m->len) || !MPII_Gpudt_slot_plan(m, in, &plan))
+    if (!MPII_Gpudt_batch_is_due(m->engine, m->lane, m->len, m->may_queue->may_wait) ||
+        !MPII_Gpudt_slot_plan(m, in, &plan))
         return MPI_SUCCESS;
     what = MPII_Gpudt_slot_planned(m, &plan);
     return MPII_Gpudt_batch_add_planned(m->engine, m->lane, &what, added);
@@ -145,7 +146,7 @@ int MPII_Gpudt_batch_add_planned(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_l
         goto fn_exit;
     MPII_Gpudt_lock(&batch_lock);
     queue = queue_get(engine, lane);
-    if (queue_is_due(queue, what->bytes, what->most_ahead))
+    if (queue_is_due(queue, what->bytes, what->most_ahead, what->queued->may_wait))
         mpi_errno = queue_add(engine, lane, queue, what, added);
     MPII_Gpudt_unlock(&batch_lock);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -232,11 +233,12 @@ void MPII_Gpudt_batch_burst(bool is_on)
     MPL_atomic_relaxed_store_int(&is_burst, is_on);
 }
 
-int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane)
+int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                    bool may_wait)
 {
     struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
 
-    return queue && (is_held(queue + lane) || is_in_burst(queue + lane)) ?
+    return (may_wait && is_in_burst()) || (queue && is_held(queue + lane)) ?
         MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
 }
 
@@ -284,9 +286,6 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 
     if (queues == NULL) {
         queues = MPL_calloc(MPII_GPUDT_NLANES, sizeof(*queues), MPL_MEM_BUFFER);
-        if (queues)
-            queues[MPII_GPUDT_LANE__UNPACK].has_bursts = queues[MPII_GPUDT_LANE__PULL].has_bursts =
-                true;
         MPL_atomic_release_store_ptr(&engine->queues, queues);
         MPII_Gpudt_engine_at_end(engine, queues_free);
     }
@@ -294,10 +293,11 @@ static struct MPII_Gpudt_queue *queue_get(MPII_Gpudt_engine_t * engine,
 }
 
 /* Whether a move would wait. */
-static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead)
+static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t most_ahead,
+                         bool may_wait)
 {
     return queue && (queue->open || is_held(queue) ||
-                     (is_in_burst(queue) && bytes <= MPII_GPUDT_BATCH_MEDIUM) ||
+                     (may_wait && is_in_burst() && bytes <= MPII_GPUDT_BATCH_MEDIUM) ||
                      !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
 }
 
@@ -338,6 +338,7 @@ static bool slot_open(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         slot->bytes = slot->most_ahead = 0;
         slot->nblocks = 0;
         slot->is_patient = false;
+        slot->may_wait = true;
         queue->open = slot;
         slot->number = ++last_number;
         MPL_atomic_relaxed_store_uint64(&queue->number, slot->number);
@@ -354,7 +355,7 @@ static bool open_is_due(struct MPII_Gpudt_queue *queue)
 
     if (open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES)
         return true;
-    if (is_held(queue) || (is_in_burst(queue) && open->n < MPII_GPUDT_BURST_MOVES &&
+    if (is_held(queue) || (open->may_wait && is_in_burst() && open->n < MPII_GPUDT_BURST_MOVES &&
                            open->bytes < MPII_GPUDT_BURST_BYTES))
         return false;
     return MPII_Gpudt_should_start(&queue->flights, open->bytes, open->most_ahead);

@@ -58,13 +58,15 @@ void MPII_Gpudt_batch_release(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
 /* Begin or end a burst: see MPIR_Gpudt_burst_set. */
 void MPII_Gpudt_batch_burst(bool is_on);
 
-/* Bytes of contiguous data that a kernel moves, at most, if its move would be queued. */
-int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane);
+/* Bytes of contiguous data that a kernel moves, at most, if its move would be queued.
+ *   may_wait  (IN)  as in struct MPII_Gpudt_queued */
+int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                                    bool may_wait);
 
 /* Whether a move of `bytes` bytes would be queued now. Takes the lock of batches only if no batch
  * of this stream is waiting. */
 bool MPII_Gpudt_batch_is_due(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                             int64_t bytes);
+                             int64_t bytes, bool may_wait);
 
 /* Whether a copy by the driver is better than a kernel that takes longer: it is long, or nothing is
  * in flight on the stream. Else kernels of other moves can join. */

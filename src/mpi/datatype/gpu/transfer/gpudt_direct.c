@@ -199,16 +199,23 @@ int MPII_Gpudt_offer_map(const struct MPII_Gpudt_export *export, MPII_Gpudt_engi
     goto fn_exit;
 }
 
-/* Start to copy between an offered buffer and one of this process.
- *   is_push   (IN)  to the offered one, and the other one may have been freed; else from there
- *   saved_us  (IN)  as of MPII_Gpudt_import_find
- * The others as of MPIR_Gpudt_offer_pull. */
+enum copy {
+    COPY__PULL,                 /* from the offered buffer, for a packet, after which others may come */
+    COPY__PULL_NOW,             /* from there, whatever it costs to map the memory */
+    COPY__PUSH                  /* to the offered one; the other one may have been freed */
+};
+
+/* Start to copy between an offered buffer and one of this process. Parameters as of
+ * MPIR_Gpudt_offer_pull. */
 static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
-                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, bool is_push, double saved_us,
+                      MPIR_Gpudt_buffer * buffer, MPI_Aint n, enum copy copy,
                       MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
+    const bool is_push = copy == COPY__PUSH;
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
+    const double saved_us = is_push ? MPII_Gpudt_saved_us(engine, n) :
+        copy == COPY__PULL_NOW ? DBL_MAX : 0;
     MPIR_Gpudt_op *work = NULL;
     CUdeviceptr mem = 0;
 
@@ -236,6 +243,7 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
+    work->queued.may_wait = copy == COPY__PULL;
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -259,7 +267,7 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
 
     MPIR_FUNC_ENTER;
 
-    mpi_errno = copy_start(offer, type, buffer, n, false, 0, op, is_taken);
+    mpi_errno = copy_start(offer, type, buffer, n, COPY__PULL, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pulls, 1);
@@ -278,7 +286,7 @@ int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffe
 
     MPIR_FUNC_ENTER;
 
-    mpi_errno = copy_start(offer, NULL, buffer, n, false, DBL_MAX, op, is_taken);
+    mpi_errno = copy_start(offer, NULL, buffer, n, COPY__PULL_NOW, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(collective_pulls, 1);
@@ -315,18 +323,16 @@ int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           bool * is_taken, bool * is_final)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPII_Gpudt_engine_t *engine = buffer->side.engine;
 
     MPIR_FUNC_ENTER;
 
     *is_final = false;
-    mpi_errno = copy_start(offer, type, buffer, n, true, MPII_Gpudt_saved_us(engine, n), op,
-                           is_taken);
+    mpi_errno = copy_start(offer, type, buffer, n, COPY__PUSH, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)
         MPII_GPUDT_COUNT(direct_pushes, 1);
     else
-        *is_final = MPII_Gpudt_import_is_refused(engine, &offer->export);
+        *is_final = MPII_Gpudt_import_is_refused(buffer->side.engine, &offer->export);
 
   fn_exit:
     MPIR_FUNC_EXIT;

@@ -76,6 +76,8 @@ static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *
     slot->nblocks += grid;
     slot->bytes += bytes;
     slot->most_ahead = most_ahead;
+    slot->may_wait = slot->may_wait && queued && queued->may_wait &&
+        bytes <= MPII_GPUDT_BATCH_MEDIUM;
 }
 
 void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what)

@@ -32,6 +32,7 @@ struct MPII_Gpudt_slot {
     int64_t bytes, most_ahead;  /* of all moves; of the last one */
     unsigned nblocks;
     bool is_patient;            /* more moves are going to join those that it has */
+    bool may_wait;              /* all moves may, and none is long */
     uint32_t first[MPII_GPUDT_BATCH_MOVES];
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
     struct MPII_Gpudt_flag first_flag;  /* of the first move, and where its parameters ask for it */
