@@ -10,7 +10,9 @@
  * An operation has a range of its own in the target's window. Only accumulates, with one operation
  * that commutes, go to a range that all processes share.
  *
- *     rma [SEED [EPOCHS [FIRST]]]    an epoch does not depend on those before it */
+ *     rma [SEED [EPOCHS [FIRST [OPS]]]]    an epoch of OPS operations, at most, does not depend on those
+ *                                          before it; with an odd seed each process has a GPU of its
+ *                                          own, if there are as many */
 
 #include "randtype.h"
 #include "report.h"
@@ -22,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OPS = 10, MAX_RANKS = 8, FEW = 40, MANY = 70000 };
+enum { MAX_OPS = 100, MAX_RANKS = 8, FEW = 40, MANY = 70000 };
 
 enum flavor { CREATE, DYNAMIC, ALLOCATE, SHARED, NFLAVORS };
 enum sync { FENCE, PSCW, LOCK, LOCK_FLUSH, LOCK_ALL, LOCK_ALL_FLUSH, NSYNCS };
@@ -69,6 +71,7 @@ struct epoch {
 
 static int rank, nranks;
 static long nmoved;
+static int most_ops = 10;       /* of an epoch */
 static bool is_node;            /* all processes can share memory */
 
 static enum mem_kind mem_draw(struct rng *rng)
@@ -180,7 +183,7 @@ static void epoch_draw(struct epoch *e, struct rng *rng)
     e->sync = (enum sync) rng_range(rng, 0, NSYNCS - 1);
     for (int i = 0; i < nranks; i++)
         e->mem[i] = mem_draw(rng);
-    e->nops = (int) rng_range(rng, 1, is_large ? 3 : MAX_OPS);
+    e->nops = (int) rng_range(rng, 1, is_large ? 3 : most_ops);
     e->sz = 0;
     for (int i = 0; i < e->nops; i++) {
         struct op *o = &e->op[i];
@@ -448,25 +451,27 @@ int main(int argc, char **argv)
     MPI_Comm node;
     int nnode;
     unsigned seed = argc > 1 ? (unsigned) atoi(argv[1]) : 1;
-    int epochs = argc > 2 ? atoi(argv[2]) : 200, first = argc > 3 ? atoi(argv[3]) : 0;
+    int epochs = argc > 2 ? atoi(argv[2]) : 200, first = argc > 3 ? atoi(argv[3]) : 0, ngpus;
 
+    most_ops = argc > 4 ? atoi(argv[4]) : most_ops;
     report_time_limit(60 + epochs);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    if (gpu_open() == 0 || nranks > MAX_RANKS)
+    ngpus = gpu_open();
+    if (ngpus == 0 || nranks > MAX_RANKS || most_ops < 1 || most_ops > MAX_OPS)
         return 1;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &nnode);
     MPI_Comm_free(&node);
     is_node = nnode == nranks;
-    gpu_set_current(0);
+    gpu_set_current(seed % 2 ? rank % ngpus : 0);
     for (int i = first; i < first + epochs; i++) {
         int before = report_failures;
         epoch_do(seed, i);
         if (report_failures != before)
-            fprintf(stderr, "again: rma %u 1 %d\n", seed, i);
+            fprintf(stderr, "again: rma %u 1 %d %d\n", seed, i, most_ops);
     }
     CHECK(nmoved > 0);
     MPI_Finalize();
