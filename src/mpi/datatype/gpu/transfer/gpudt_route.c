@@ -158,10 +158,12 @@ static int other_engine_find(const MPIR_Gpudt_op * op, const struct MPII_Gpudt_s
  * costs the CPU less, but a batch needs one launch for all its moves. */
 static bool is_for_batch(const MPIR_Gpudt_op * op)
 {
-    const bool may_wait = op->queued.may_wait;
+    bool may_wait;
 
-    return !op->is_blocking && !op->is_alone &&
-        op->n <= MPII_Gpudt_batch_contig_max(op->engine, op->lane, may_wait) &&
+    if (op->is_blocking || op->is_alone)        /* the state of a queued move may not be set */
+        return false;
+    may_wait = op->queued.may_wait;
+    return op->n <= MPII_Gpudt_batch_contig_max(op->engine, op->lane, may_wait) &&
         (MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__BOX) &&
         MPII_Gpudt_batch_is_due(op->engine, op->lane, op->n, may_wait);
 }
