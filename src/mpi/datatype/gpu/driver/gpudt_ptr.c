@@ -150,6 +150,24 @@ unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void
     return res == CUDA_SUCCESS ? found : 0;
 }
 
+bool MPII_Gpudt_ptr_range(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr, CUdeviceptr * base,
+                          size_t * sz)
+{
+    CUpointer_attribute names[] = {
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
+    };
+    void *values[] = { base, sz };
+
+    *base = 0;
+    *sz = 0;
+    if (drv->cuPointerGetAttributes(2, names, values, addr) == CUDA_SUCCESS && *base <= addr &&
+        addr - *base < *sz)
+        return true;
+    *base = 0;
+    *sz = 0;
+    return false;
+}
+
 static void gpu_address_note(const void *addr)
 {
     uint64_t low = (uint64_t) (uintptr_t) addr / REGION_SZ * REGION_SZ;

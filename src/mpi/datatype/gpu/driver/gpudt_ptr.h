@@ -48,6 +48,13 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void *addr,
                                      bool * sync_memops);
 
+/* The bounds of the allocation, registration or mapped range that an address is in, whatever context it
+ * is of: cuMemGetAddressRange refuses those of other contexts.
+ *   base, sz  (OUT)  its first byte and its bytes; 0 if the result is false
+ * Returns false if the address is in none, or the driver does not tell. Costs one driver call. */
+bool MPII_Gpudt_ptr_range(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr, CUdeviceptr * base,
+                          size_t * sz);
+
 /* Whether a GPU should move this memory. */
 static inline bool MPIR_Gpudt_ptr_is_gpu(const MPIR_Gpudt_ptr_t * ptr)
 {

@@ -41,17 +41,12 @@ static int place_query(const char *addr, MPIR_Gpudt_ptr_t * ptr)
  * in pools and mapped ranges: the kind of memory may change within the driver's range. */
 static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_t * ptr)
 {
-    CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
-    };
-    CUdeviceptr start = 0;
-    size_t sz = 0;
-    void *values[] = { &start, &sz };
+    CUdeviceptr start;
+    size_t sz;
 
     p->low = p->high = 0;
     if (MPIR_Gpudt_ptr_is_gpu(ptr) && ptr->ctx &&
-        MPII_Gpudt_driver_get()->cuPointerGetAttributes(2, attributes, values,
-                                                        (CUdeviceptr) addr) == CUDA_SUCCESS) {
+        MPII_Gpudt_ptr_range(MPII_Gpudt_driver_get(), (CUdeviceptr) addr, &start, &sz)) {
         p->low = start;
         p->high = start + sz;
     }
@@ -178,16 +173,12 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
 static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side *side)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUpointer_attribute attributes[] = {
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
-    };
     char *at = side->low;
     uint64_t shift = 0;
 
     while (at < side->high) {
-        CUdeviceptr start = 0, mapped;
-        size_t sz = 0;
-        void *values[] = { &start, &sz };
+        CUdeviceptr start, mapped;
+        size_t sz;
 
         if (drv->cuMemHostGetDevicePointer(&mapped, at, 0) != CUDA_SUCCESS)
             return false;
@@ -195,8 +186,7 @@ static bool host_is_mapped(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_side 
             return false;
         shift = mapped - (uint64_t) (uintptr_t) at;
 
-        if (drv->cuPointerGetAttributes(2, attributes, values, mapped) == CUDA_SUCCESS && sz > 0 &&
-            start <= mapped && mapped - start < sz)
+        if (MPII_Gpudt_ptr_range(drv, mapped, &start, &sz))
             at += start + sz - mapped;
         else
             at = at < side->high - 1 ? side->high - 1 : side->high;

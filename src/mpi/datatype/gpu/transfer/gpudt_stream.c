@@ -11,6 +11,7 @@
 #include "gpudt_limits.h"
 #include "gpudt_vars.h"
 #include "kernel/gpudt_args.h"
+#include "driver/gpudt_ptr.h"
 #include "driver/gpudt_sharing.h"
 
 int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -68,18 +69,13 @@ CUresult MPII_Gpudt_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane
 }
 
 /* Bytes from an address to the end of its allocation, at most n; n if it is in none, or the driver
- * does not tell. The allocation may be of another context, which cuMemGetAddressRange refuses. */
+ * does not tell. */
 static int64_t allocation_rest(const MPII_Gpudt_driver_t * drv, const char *addr, int64_t n)
 {
-    CUpointer_attribute names[] = {
-        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
-    };
-    CUdeviceptr base = 0;
-    size_t sz = 0;
-    void *values[] = { &base, &sz };
+    CUdeviceptr base;
+    size_t sz;
 
-    if (drv->cuPointerGetAttributes(2, names, values, (CUdeviceptr) addr) != CUDA_SUCCESS ||
-        (CUdeviceptr) addr - base >= sz)
+    if (!MPII_Gpudt_ptr_range(drv, (CUdeviceptr) addr, &base, &sz))
         return n;
     return MPL_MIN(n, (int64_t) (base + sz - (CUdeviceptr) addr));
 }
