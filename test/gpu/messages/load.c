@@ -358,7 +358,7 @@ static void burst_once(int nfirst)
 {
     static struct side s[NBURST];
     static MPI_Request requests[NBURST];
-    unsigned long long nlaunches;
+    unsigned long long nlaunches = 0;
     int word = 0;
 
     for (int i = 0; i < NBURST; i++) {
@@ -422,7 +422,7 @@ int main(int argc, char **argv)
         return 1;
     gpu_set_current(0);
 
-    for (int i = 0; i < 7; i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (argc == 2 && strcmp(argv[1], modes[i].name) == 0) {
             modes[i].run();
             n++;
