@@ -17,6 +17,8 @@
  *             one, and from memory that the receiver cannot map; two GPUs
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
+ *   fetched   the same for long messages, which the copy engine brings to the receiver's GPU, if each
+ *             process has one, before they are unpacked
  *   starved   three processes, and a GPU that takes 0.2 s for anything: a message is sent while all
  *             places are held by messages whose receiver does not call MPI
  *   beside    with a GPU that is slow to start anything: long ones are copied two at a time
@@ -39,6 +41,8 @@
 #define BOUND 4
 #define EAGER_MAX 8192          /* as MPIR_CVAR_GPUDT_EAGER_MAX */
 #define LONG_LIST 1000          /* entries; too many for an offer */
+#define MAX_WINDOW 30
+#define FETCH_MIN (4 << 20)     /* as MPII_GPUDT_FETCH_MIN */
 
 static int rank, other;
 static enum mem_kind kind = MEM__DEVICE;
@@ -212,15 +216,15 @@ static void staged(void)
     CHECK(report_variable("gpudt_direct_refused") == 0);
 }
 
-/* Both ways at once. Half of the receives are posted late, all in another order than the sends. */
-static void window(void)
+/* Messages both ways at once. Half of the receives are posted late, all in another order than the sends.
+ *   n, nblocks  (IN)  messages each way, at most MAX_WINDOW; blocks of 16 bytes in each */
+static void window_of(int n, int nblocks)
 {
-    enum { n = 30 };
-    struct side out[n], in[n];
-    MPI_Request reqs[2 * n];
+    static struct side out[MAX_WINDOW], in[MAX_WINDOW];
+    MPI_Request reqs[2 * MAX_WINDOW];
     MPI_Datatype type;
 
-    MPI_Type_vector(1000, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_vector(nblocks, 2, 3, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     for (int i = 0; i < n; i++) {
         side_make(&out[i], kind, type, 1, i % 16);
@@ -241,8 +245,23 @@ static void window(void)
         side_free(&out[i]);
         side_free(&in[i]);
     }
-    CHECK(report_variable("gpudt_direct_staged") == n);
+    CHECK(report_variable("gpudt_direct_staged") == (unsigned long long) n);
     MPI_Type_free(&type);
+}
+
+static void window(void)
+{
+    window_of(MAX_WINDOW, 1000);
+}
+
+static void fetched(void)
+{
+    const unsigned long long before = report_variable("gpudt_staged");
+    unsigned long long n;
+
+    window_of(8, FETCH_MIN / 16);
+    n = report_variable("gpudt_staged") - before;
+    CHECK(n <= 8 && (n > 0) == mem_exists(MEM__OTHER_DEVICE));
 }
 
 static void starved(void)
@@ -470,9 +489,9 @@ int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
-        {"window", window}, {"starved", starved}, {"beside", beside}, {"refused", refused}, {"kinds", kinds},
-        {"renewed", renewed}, {"bounded", bounded}, {"late", late}, {"auto", automatic},
-        {"hidden", hidden}
+        {"window", window}, {"fetched", fetched}, {"starved", starved}, {"beside", beside},
+        {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded}, {"late", late},
+        {"auto", automatic}, {"hidden", hidden}
     };
     int provided;
 

@@ -60,6 +60,8 @@ struct MPIR_Gpudt_op {
     int64_t n;
     bool is_blocking;
     bool is_alone;              /* must not be queued: other work depends on its end */
+    bool may_fetch;             /* a copy engine may bring a source in another GPU to a work area, if it
+                                 * is packed */
     enum MPII_Gpudt_lane_e lane;
     MPII_Gpudt_engine_t *engine;        /* of the lead (see gpudt_route.h), which also provides the
                                          * work areas */

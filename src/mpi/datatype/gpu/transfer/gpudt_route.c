@@ -11,6 +11,7 @@
  *   few bytes        few bytes, reachable      kernel
  *   datatype         contiguous, reachable     kernel     long, in the host: kernel, device, copy
  *   datatype         contiguous, another GPU              kernel, device, copy
+ *   datatype         packed, another GPU       kernel     if it may be fetched: copy, device, kernel
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
  *   datatype         datatype, reachable       kernel     no pair kernels: kernel, device, kernel
  *   datatype         datatype, another GPU                kernel, device or pinned, kernel
@@ -48,11 +49,13 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        How packed data gets to and from host memory that the GPU can access.
+        How packed data gets to and from host memory that the GPU can access, and from the staging
+        memory of another GPU.
         auto     - Choose: staged for long pieces of messages, which leaves both directions of the bus
-                   their whole rate and the multiprocessors to the program; else zerocopy
-        zerocopy - The kernel accesses the host memory itself
-        staged   - By way of GPU memory and the copy engine
+                   their whole rate and the multiprocessors to the program, and between GPUs for
+                   those that pass in both directions at once; else zerocopy
+        zerocopy - The kernel accesses the memory itself
+        staged   - By way of the GPU's own memory and the copy engine
 
     - name        : MPIR_CVAR_GPUDT_DEPTH
       category    : GPUDT
@@ -255,6 +258,14 @@ static void route_mixed(struct route *r)
     r->area = MPII_GPUDT_AREA__PINNED;
 }
 
+/* Get a first area for a transfer that can do without, if there are some to spare: copies from datatype
+ * to datatype cannot. */
+static void spare_get(struct route *r)
+{
+    MPII_Gpudt_area_get_spare(r->op->engine, MPII_GPUDT_AREA__DEVICE,
+                              MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES), &r->first);
+}
+
 /* Whether to stage long non-contiguous data in GPU memory, if an area is available now. Concurrent
  * kernels of both directions slow each other down on the bus (64 MiB each way: 38 GB/s of 51), copy
  * engines do not (50); see doc/data/both-directions-h200.txt. */
@@ -265,23 +276,38 @@ static bool is_staged_by_choice(struct route *r)
     if (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_auto && !op->is_blocking &&
         op->n >= MPII_GPUDT_STAGED_MIN && !MPII_Gpudt_is_shared(op->engine->shared) &&
         MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) >= MPII_GPUDT_STAGED_MIN)
-        /* Copies from datatype to datatype cannot do without areas */
-        MPII_Gpudt_area_get_spare(op->engine, MPII_GPUDT_AREA__DEVICE,
-                                  MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES), &r->first);
+        spare_get(r);
     return r->first != NULL;
+}
+
+/* Whether contiguous data passes through a work area although the kernel could access it. */
+static bool is_staged(struct route *r)
+{
+    const struct MPII_Gpudt_side *other = r->side[r->other];
+
+    if (other->type)
+        return false;
+    switch (other->place) {
+        case MPII_GPUDT_PLACE__HOST:
+            return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged || is_staged_by_choice(r);
+        case MPII_GPUDT_PLACE__PEER:
+            if (r->op->may_fetch)
+                spare_get(r);
+            return r->first != NULL;
+        default:
+            return false;
+    }
 }
 
 /* A kernel of the lead's engine can access the other side. */
 static void route_reachable(struct route *r)
 {
     struct MPII_Gpudt_side *lead = r->side[r->lead], *other = r->side[r->other];
-    bool is_staged = other->place == MPII_GPUDT_PLACE__HOST && !other->type &&
-        (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged || is_staged_by_choice(r));
 
     if (lead->type && other->type) {
         step_set(r, 0, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
         step_set(r, 1, MPII_GPUDT_METHOD__KERNEL, r->op->engine);
-    } else if (is_staged) {
+    } else if (is_staged(r)) {
         step_set(r, r->lead, gpu_method(lead), r->op->engine);
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY, r->op->engine);
         r->op->step[r->other].lane = r->other == 1 ? MPII_GPUDT_LANE__TO_HOST :

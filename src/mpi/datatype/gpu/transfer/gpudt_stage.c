@@ -10,9 +10,11 @@
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
+#include "gpudt_limits.h"
 #include "gpudt_offer.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
+#include "driver/gpudt_sharing.h"
 
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
 
@@ -147,6 +149,21 @@ char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
     return stage->mem;
 }
 
+/* Whether a copy engine may bring a segment of n bytes from the other GPU before it is unpacked. As on
+ * the bus, kernels of both directions slow each other down, and copy engines do not. */
+static bool may_fetch(const MPII_Gpudt_engine_t * engine, MPI_Aint n)
+{
+    int nused = 0;
+
+    if (MPIR_CVAR_GPUDT_ROUTE != MPIR_CVAR_GPUDT_ROUTE_auto)
+        return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged;
+    if (n < MPII_GPUDT_FETCH_MIN || MPII_Gpudt_is_shared(engine->shared))
+        return false;
+    for (uint32_t used = engine->stage_used; used; used &= used - 1)
+        nused++;
+    return nused >= MPII_GPUDT_FETCH_BESIDE;
+}
+
 int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
                           MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
                           MPIR_Gpudt_op ** op)
@@ -163,8 +180,10 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_side_own(stage->engine, packed, packed + n, unpack ? &local.src : &local.dst);
-    if (stage->mapping)
+    if (stage->mapping) {
         local.src.place = MPII_GPUDT_PLACE__PEER;
+        local.may_fetch = may_fetch(stage->engine, n);
+    }
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
     /* Segments are packed one after the other: the first one is awaited most */
     local.lane = unpack ? MPII_Gpudt_lane_choose(stage->engine, false, n) : MPII_GPUDT_LANE__PACK;
