@@ -77,6 +77,7 @@ static double iterations_overlap(const struct memory *memory, const struct part 
         must(memory->step_end(part, grid, n));
         pressure_swap(grid);
     }
+    must(memory->wait(grid));
     return seconds;
 }
 

@@ -65,6 +65,7 @@ struct grid {
     GPU_POINTER(double) residual;       /* one per iteration */
     GPU_POINTER(double) partial;        /* a GPU's sums, one per thread block */
     void *streams[2];           /* of a GPU: a STREAM__ value each */
+    void *is_complete;          /* of a GPU: an event after the last step_end */
 };
 
 /* A kind of memory and the operations on the grid in it. They return 0, or -1 after printing an
@@ -84,11 +85,13 @@ struct memory {
      * the sum of the squared changes of the owned points. */
     int (*step) (const struct part * part, const struct grid * grid, int iteration);
 
-    /* An iteration in two parts. begin computes the points of next that neighbours need, and starts
-     * to compute the others; end waits for them. Between the two calls the halo of next may be
-     * exchanged. In host memory end computes what begin starts on a GPU. */
+    /* An iteration in two parts. begin computes the points of next that neighbours need, after those of
+     * the iteration before, and starts to compute the others; the halo of next may be exchanged
+     * meanwhile. end starts to add up the residual: the next iteration may begin, but wait must come
+     * before anything else. In host memory end computes what begin starts on a GPU. */
     int (*step_begin) (const struct part * part, const struct grid * grid, int iteration);
     int (*step_end) (const struct part * part, const struct grid * grid, int iteration);
+    int (*wait) (const struct grid * grid);
 
     /* Copies n residuals, or the whole array of the pressure, to the host. */
     int (*residuals) (const struct grid * grid, int n, double *to);

@@ -80,18 +80,35 @@ extern "C" __global__ void himeno_residual(struct grid grid, int n, int iteratio
         grid.residual[iteration] = residual;
 }
 
-/* Blocks for so many points in j and in k. */
-static dim3 blocks_for(int in_j, int in_k, unsigned pieces)
+/* Blocks of so many threads for so many points in j and in k. */
+static dim3 blocks_for(int in_j, int in_k, dim3 threads, unsigned pieces)
 {
-    return dim3((unsigned) ((in_k + THREADS_K - 1) / THREADS_K),
-                (unsigned) ((in_j + THREADS_J - 1) / THREADS_J), pieces);
+    return dim3(((unsigned) in_k + threads.x - 1) / threads.x,
+                ((unsigned) in_j + threads.y - 1) / threads.y, pieces);
+}
+
+/* Points of a box in j (d 0) or in k (d 1). */
+static int box_points(const struct box *box, int d)
+{
+    return box->last[d] - box->first[d] + 1;
+}
+
+/* The threads of a block; in a strip each has a point to compute. */
+static dim3 box_threads(const struct box *box)
+{
+    if (box_points(box, 0) == 1)
+        return dim3(THREADS, 1);
+    if (box_points(box, 1) == 1)
+        return dim3(1, THREADS);
+    return dim3(THREADS_K, THREADS_J);
 }
 
 static dim3 box_blocks(const struct box *box)
 {
-    int in_j = box->last[0] - box->first[0] + 1, in_k = box->last[1] - box->first[1] + 1;
+    int in_j = box_points(box, 0), in_k = box_points(box, 1);
 
-    return blocks_for(in_j, in_k, in_j == 1 || in_k == 1 ? PIECES_STRIP : PIECES_I);
+    return blocks_for(in_j, in_k, box_threads(box),
+                      in_j == 1 || in_k == 1 ? PIECES_STRIP : PIECES_I);
 }
 
 /* Blocks of a box, each of which writes a sum. */
@@ -121,6 +138,7 @@ static int streams_create(struct grid *grid)
                                           cudaStreamNonBlocking, greatest));
     CUDA_TRY(cudaStreamCreateWithPriority((cudaStream_t *) &grid->streams[STREAM__INTERIOR],
                                           cudaStreamNonBlocking, least));
+    CUDA_TRY(cudaEventCreateWithFlags((cudaEvent_t *) &grid->is_complete, cudaEventDisableTiming));
     return 0;
 }
 
@@ -148,6 +166,7 @@ static int gpu_alloc(const struct part *part, int iterations, struct grid *grid)
 
 static void gpu_free(struct grid *grid)
 {
+    cudaEventDestroy((cudaEvent_t) grid->is_complete);
     cudaStreamDestroy((cudaStream_t) grid->streams[STREAM__STRIPS]);
     cudaStreamDestroy((cudaStream_t) grid->streams[STREAM__INTERIOR]);
     cudaFree((float *) grid->a[0]);
@@ -157,11 +176,12 @@ static int gpu_fill(const struct part *part, const struct grid *grid, int values
 {
     struct part part_arg = *part;
     struct grid grid_arg = *grid;
+    dim3 threads(THREADS_K, THREADS_J);
     void *args[] = { &part_arg, &grid_arg, &values };
 
     CUDA_TRY(cudaLaunchKernel((const void *) himeno_fill,
-                              blocks_for(part->owned[0] + 2, part->owned[1] + 2, PIECES_I),
-                              dim3(THREADS_K, THREADS_J), args, 0, NULL));
+                              blocks_for(part->owned[0] + 2, part->owned[1] + 2, threads, PIECES_I),
+                              threads, args, 0, NULL));
     CUDA_TRY(cudaDeviceSynchronize());
     return 0;
 }
@@ -177,8 +197,8 @@ static int box_start(const struct part *part, const struct grid *grid, const str
 
     if (box_is_empty(box))
         return 0;
-    CUDA_TRY(cudaLaunchKernel((const void *) himeno_step, box_blocks(box),
-                              dim3(THREADS_K, THREADS_J), args, 0, stream));
+    CUDA_TRY(cudaLaunchKernel((const void *) himeno_step, box_blocks(box), box_threads(box), args, 0,
+                              stream));
     *first += box_count(box);
     return 0;
 }
@@ -214,6 +234,8 @@ static int gpu_begin(const struct part *part, const struct grid *grid, int itera
     int n_boxes = boxes_split(part, box), n = 0, b;
 
     (void) iteration;
+    /* The strips overwrite what the iteration before has read, and its sums */
+    CUDA_TRY(cudaStreamWaitEvent(strips, (cudaEvent_t) grid->is_complete, 0));
     for (b = 1; b < n_boxes; b++)
         if (box_start(part, grid, &box[b], &n, strips))
             return -1;
@@ -230,7 +252,13 @@ static int gpu_end(const struct part *part, const struct grid *grid, int iterati
 
     if (residual_start(grid, boxes_count(part), iteration, interior))
         return -1;
-    CUDA_TRY(cudaStreamSynchronize(interior));
+    CUDA_TRY(cudaEventRecord((cudaEvent_t) grid->is_complete, interior));
+    return 0;
+}
+
+static int gpu_wait(const struct grid *grid)
+{
+    CUDA_TRY(cudaStreamSynchronize((cudaStream_t) grid->streams[STREAM__INTERIOR]));
     return 0;
 }
 
@@ -261,5 +289,5 @@ static int gpu_corrupt(const struct part *part, const struct grid *grid)
 
 const struct memory gpu_memory = {
     "GPU memory", gpu_alloc, gpu_free, gpu_fill, gpu_step, gpu_begin, gpu_end,
-    gpu_residuals, gpu_pressure, gpu_corrupt
+    gpu_wait, gpu_residuals, gpu_pressure, gpu_corrupt
 };
