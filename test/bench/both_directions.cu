@@ -6,7 +6,8 @@
 /* Measures both directions at once, without MPI: 64 MiB packed to pinned memory and 64 MiB unpacked
  * from it, by kernels of given numbers of blocks or by the driver's copies. With two GPUs also 64
  * MiB from one to the other by way of packed pieces in the sender's memory: a kernel of the sender
- * packs a piece, one of the receiver reads it across and unpacks it.
+ * packs a piece, one of the receiver reads it across and unpacks it. Or the copy engine moves the
+ * piece to the receiver's memory, and a kernel unpacks it there.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 
@@ -79,44 +80,104 @@ static void measure(const char *name, const std::function<void()> &start)
 
 /* The staged way of one direction, from device `from` to the other: blocks of 8 bytes at 16. */
 struct staged {
-    enum { PIECES = 8, PLACES = 4 };
+    enum { PIECES_MOST = 32, PLACES = 4 };
     int from;
-    char *src, *stage, *dst;
-    cudaStream_t pack, unpack;
-    cudaEvent_t is_packed[PIECES], is_free[PIECES];
+    char *src, *stage, *arrived, *dst;
+    cudaStream_t pack, copy, unpack;
+    cudaEvent_t is_packed[PIECES_MOST], is_copied[PIECES_MOST], is_free[PIECES_MOST];
+
+    static void events_create(cudaEvent_t *events)
+    {
+        for (int i = 0; i < PIECES_MOST; i++)
+            CHECK(cudaEventCreateWithFlags(&events[i], cudaEventDisableTiming));
+    }
 
     explicit staged(int from_):from(from_)
     {
         CHECK(cudaSetDevice(from));
         CHECK(cudaMalloc(&src, 2 * SIZE));
         CHECK(cudaMemset(src, 1, 2 * SIZE));
-        CHECK(cudaMalloc(&stage, SIZE / PIECES * PLACES));
+        CHECK(cudaMalloc(&stage, SIZE));
         CHECK(cudaStreamCreateWithFlags(&pack, cudaStreamNonBlocking));
-        for (int i = 0; i < PIECES; i++)
-            CHECK(cudaEventCreateWithFlags(&is_packed[i], cudaEventDisableTiming));
+        events_create(is_packed);
         CHECK(cudaSetDevice(1 - from));
         CHECK(cudaMalloc(&dst, 2 * SIZE));
+        CHECK(cudaMalloc(&arrived, SIZE));
+        CHECK(cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking));
         CHECK(cudaStreamCreateWithFlags(&unpack, cudaStreamNonBlocking));
-        for (int i = 0; i < PIECES; i++)
-            CHECK(cudaEventCreateWithFlags(&is_free[i], cudaEventDisableTiming));
+        events_create(is_copied);
+        events_create(is_free);
     }
 
-    void start(int i, int blocks)
+    /* Starts piece i of n_pieces; by_engine says that the copy engine moves it. */
+    void start(int i, int n_pieces, int blocks, bool by_engine)
     {
-        const long n = SIZE / PIECES / 8;
+        const long n = SIZE / n_pieces / 8;
         uint64_t *place = (uint64_t *) stage + i % PLACES * n;
+        uint64_t *there = (uint64_t *) arrived + i % PLACES * n;
 
         CHECK(cudaSetDevice(from));
         if (i >= PLACES)
-            CHECK(cudaStreamWaitEvent(pack, is_free[i - PLACES], 0));
+            CHECK(cudaStreamWaitEvent(pack, (by_engine ? is_copied : is_free)[i - PLACES], 0));
         move<uint64_t><<<blocks, 256, 0, pack>>>(place, (uint64_t *) src + 2 * i * n, n, 1, 2);
         CHECK(cudaEventRecord(is_packed[i], pack));
         CHECK(cudaSetDevice(1 - from));
-        CHECK(cudaStreamWaitEvent(unpack, is_packed[i], 0));
-        move<uint64_t><<<blocks, 256, 0, unpack>>>((uint64_t *) dst + 2 * i * n, place, n, 2, 1);
+        if (by_engine) {
+            CHECK(cudaStreamWaitEvent(copy, is_packed[i], 0));
+            if (i >= PLACES)
+                CHECK(cudaStreamWaitEvent(copy, is_free[i - PLACES], 0));
+            CHECK(cudaMemcpyAsync(there, place, n * 8, cudaMemcpyDefault, copy));
+            CHECK(cudaEventRecord(is_copied[i], copy));
+            CHECK(cudaStreamWaitEvent(unpack, is_copied[i], 0));
+        } else {
+            CHECK(cudaStreamWaitEvent(unpack, is_packed[i], 0));
+        }
+        move<uint64_t><<<blocks, 256, 0, unpack>>>((uint64_t *) dst + 2 * i * n,
+                                                   by_engine ? there : place, n, 2, 1);
         CHECK(cudaEventRecord(is_free[i], unpack));
     }
 };
+
+/* Measures 64 MiB one way (n_ways is 1) or both ways (2) in so many pieces. */
+static void measure_ways(staged *ways, int n_ways, int n_pieces, int blocks, bool by_engine)
+{
+    std::vector<double> times;
+
+    for (int k = 0; k < REPETITIONS; k++) {
+        double begin = now();
+        for (int i = 0; i < n_pieces; i++)
+            for (int w = 0; w < n_ways; w++)
+                ways[w].start(i, n_pieces, blocks, by_engine);
+        for (int w = 0; w < n_ways; w++)
+            CHECK(cudaStreamSynchronize(ways[w].unpack));
+        times.push_back(now() - begin);
+    }
+    std::sort(times.begin(), times.end());
+    double median = times[times.size() / 2];
+    printf("staged%s, %s %2d pieces, %4d blocks %8.1f us  %.1f GB/s of 64 MiB\n",
+           by_engine ? ", copy engine" : "", n_ways == 1 ? "one way,  " : "both ways,", n_pieces,
+           blocks, median, SIZE / median / 1e3);
+}
+
+/* The copy engine alone. */
+static void measure_copies(staged *ways, int n_ways)
+{
+    std::vector<double> times;
+
+    for (int k = 0; k < REPETITIONS; k++) {
+        double begin = now();
+        for (int w = 0; w < n_ways; w++)
+            CHECK(cudaMemcpyAsync(ways[w].arrived, ways[w].stage, SIZE, cudaMemcpyDefault,
+                                  ways[w].copy));
+        for (int w = 0; w < n_ways; w++)
+            CHECK(cudaStreamSynchronize(ways[w].copy));
+        times.push_back(now() - begin);
+    }
+    std::sort(times.begin(), times.end());
+    double median = times[times.size() / 2];
+    printf("copy engine alone, %s %8.1f us  %.1f GB/s of 64 MiB\n",
+           n_ways == 1 ? "one way,  " : "both ways,", median, SIZE / median / 1e3);
+}
 
 static void measure_staged()
 {
@@ -126,25 +187,13 @@ static void measure_staged()
     }
     staged ways[2] = { staged(0), staged(1) };
 
-    for (int blocks : {132, 264, 528, 1056, 4096}) {
-        for (int nways = 1; nways <= 2; nways++) {
-            std::vector<double> times;
-            for (int k = 0; k < REPETITIONS; k++) {
-                double begin = now();
-                for (int i = 0; i < staged::PIECES; i++) {
-                    for (int w = 0; w < nways; w++)
-                        ways[w].start(i, blocks);
-                }
-                for (int w = 0; w < nways; w++)
-                    CHECK(cudaStreamSynchronize(ways[w].unpack));
-                times.push_back(now() - begin);
-            }
-            std::sort(times.begin(), times.end());
-            double median = times[times.size() / 2];
-            printf("staged between GPUs, %s %4d blocks %15.1f us  %.1f GB/s of 64 MiB\n",
-                   nways == 1 ? "one way,  " : "both ways,", blocks, median, SIZE / median / 1e3);
-        }
-    }
+    for (int n_ways = 1; n_ways <= 2; n_ways++)
+        measure_copies(ways, n_ways);
+    for (bool by_engine : {false, true})
+        for (int n_pieces : {8, 16, 32})
+            for (int blocks : {264, 1056, 4096})
+                for (int n_ways = 1; n_ways <= 2; n_ways++)
+                    measure_ways(ways, n_ways, n_pieces, blocks, by_engine);
 }
 
 int main()
