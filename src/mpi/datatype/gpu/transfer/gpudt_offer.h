@@ -37,6 +37,7 @@ MPII_GPUDT_STATIC_ASSERT(sizeof(struct MPIR_Gpudt_offer) <= MPIR_GPUDT_OFFER_HEA
 struct MPIR_Gpudt_stage {
     MPII_Gpudt_engine_t *engine;
     struct MPII_Gpudt_mapping *mapping; /* of another process; NULL: of this one */
+    bool is_far;                /* it is known to be another GPU's */
     struct MPII_Gpudt_export export;    /* of this process only, as is the next */
     int64_t cost;               /* of staging the message, as in the offer */
     char *mem;

@@ -55,7 +55,8 @@ cvars:
                    their whole rate and the multiprocessors to the program, and between GPUs for
                    those that pass in both directions at once; else zerocopy
         zerocopy - The kernel accesses the memory itself
-        staged   - By way of the GPU's own memory and the copy engine
+        staged   - By way of the GPU's own memory and the copy engine; between GPUs as long as there
+                   are work areas to spare
 
     - name        : MPIR_CVAR_GPUDT_DEPTH
       category    : GPUDT
@@ -311,6 +312,7 @@ static void route_reachable(struct route *r)
         step_set(r, r->lead, gpu_method(lead), r->op->engine);
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY, r->op->engine);
         r->op->step[r->other].lane = r->other == 1 ? MPII_GPUDT_LANE__TO_HOST :
+            other->place == MPII_GPUDT_PLACE__PEER ? MPII_GPUDT_LANE__FETCH :
             MPII_GPUDT_LANE__FROM_HOST;
     } else {
         direct_set(r, MPII_GPUDT_METHOD__KERNEL);

@@ -119,6 +119,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
 {
     MPII_Gpudt_engine_t *engine = buffer->side.engine;
     struct MPIR_Gpudt_stage *stage = MPL_calloc(1, sizeof(*stage), MPL_MEM_BUFFER);
+    const uint64_t gpu = MPIR_Gpudt_buffer_gpu(buffer);
     CUdeviceptr mem;
 
     if (stage == NULL)
@@ -132,6 +133,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
     stage->engine = engine;
     stage->mem = (char *) (uintptr_t) mem + offer->stage_at;
     stage->sz = (size_t) offer->stage_sz;
+    stage->is_far = gpu && offer->gpu && gpu != offer->gpu;
     MPII_GPUDT_COUNT(direct_staged, 1);
     return stage;
 }
@@ -150,16 +152,18 @@ char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
 }
 
 /* Whether a copy engine may bring a segment of n bytes from the other GPU before it is unpacked. As on
- * the bus, kernels of both directions slow each other down, and copy engines do not. */
-static bool may_fetch(const MPII_Gpudt_engine_t * engine, MPI_Aint n)
+ * the bus, kernels of both directions slow each other down, and copy engines do not. Places of this
+ * GPU's stage that are in use stand for the other direction, whichever GPU reads them. */
+static bool may_fetch(const MPIR_Gpudt_stage_t * stage, MPI_Aint n)
 {
     int nused = 0;
 
     if (MPIR_CVAR_GPUDT_ROUTE != MPIR_CVAR_GPUDT_ROUTE_auto)
         return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged;
-    if (n < MPII_GPUDT_FETCH_MIN || MPII_Gpudt_is_shared(engine->shared))
+    if (n < MPII_GPUDT_FETCH_MIN || (size_t) n > MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) ||
+        !stage->is_far || MPII_Gpudt_is_shared(stage->engine->shared))
         return false;
-    for (uint32_t used = engine->stage_used; used; used &= used - 1)
+    for (uint32_t used = stage->engine->stage_used; used; used &= used - 1)
         nused++;
     return nused >= MPII_GPUDT_FETCH_BESIDE;
 }
@@ -182,7 +186,7 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
     MPII_Gpudt_side_own(stage->engine, packed, packed + n, unpack ? &local.src : &local.dst);
     if (stage->mapping) {
         local.src.place = MPII_GPUDT_PLACE__PEER;
-        local.may_fetch = may_fetch(stage->engine, n);
+        local.may_fetch = may_fetch(stage, n);
     }
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
     /* Segments are packed one after the other: the first one is awaited most */
