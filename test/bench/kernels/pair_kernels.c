@@ -126,8 +126,8 @@ static int64_t time_variant(struct bench *b, struct ends *e, const struct varian
            e->l[0].name, e->l[1].name, (long long) e->n,
            MPII_Gpudt_plan_strategy_name(one.pair.strategy[0]),
            MPII_Gpudt_plan_strategy_name(one.pair.strategy[1]),
-           one.pair.kernel == MPII_GPUDT_KERNEL__PAIRBOX ||
-           one.pair.kernel == MPII_GPUDT_KERNEL__PAIRLIST ? 0 : one.pair.args.pair.tile,
+           one.pair.kernel == MPII_GPUDT_KERNEL__PAIR32 ||
+           one.pair.kernel == MPII_GPUDT_KERNEL__PAIR64 ? one.pair.args.pair.tile : 0,
            one.pair.grid,
            t, (double) e->n / t * 1e-3, t_two, t_two / t, hand, hand > 0 ? hand / t : 0, copy,
            t / b->empty);

@@ -147,6 +147,20 @@ static MPI_Datatype long_list(void)
     return type;
 }
 
+/* Lists of long runs. */
+static MPI_Datatype runs(void)
+{
+    return list_make(30, 250, 700, 40, MPI_FLOAT);
+}
+
+static MPI_Datatype runs_repeated(void)
+{
+    MPI_Datatype list = list_make(12, 600, 1500, 20, MPI_SHORT), type;
+    MPI_Type_create_hvector(3, 1, 40002, list, &type);
+    MPI_Type_free(&list);
+    return type;
+}
+
 /* Entries that are pieces at a stride. */
 static MPI_Datatype pieces(void)
 {
@@ -199,7 +213,7 @@ static MPI_Datatype overlapping(void)
 
 static MPI_Datatype (*const makers[]) (void) = {
     vector_8, vector_48, vector_bytes, backwards, box, transposed, structs, table, bitmap,
-    bitmap_bytes, list, long_list, pieces, tree, tree_list,
+    bitmap_bytes, list, long_list, runs, runs_repeated, pieces, tree, tree_list,
     repeated, overlapping       /* sources only */
 };
 #define NTYPES ((int) (sizeof(makers) / sizeof(makers[0])))
@@ -420,10 +434,11 @@ static void pairs_run(enum mem_kind from, enum mem_kind to, int rounds)
             end_place(&c.to, &layouts[i % NRECEIVED]);
             range_draw(&c, round);
             if (!is_forbidden)
-                MPIR_CVAR_GPUDT_STRATEGY = strategies[rng_range(&rng, 0, 3)];
+                MPIR_CVAR_GPUDT_STRATEGY = strategies[round == 0 ? 0 : rng_range(&rng, 0, 3)];
             MPIR_CVAR_GPUDT_MAX_BLOCKS = rng_chance(&rng, 70) ? 0 : (int) rng_range(&rng, 1, 3);
             c.is_wide = rng_chance(&rng, 50);
-            if (!is_forbidden && from == to && rng_chance(&rng, 40))
+            /* Each pair at least once, so that all forms are seen */
+            if (!is_forbidden && from == to && (round == 0 || rng_chance(&rng, 20)))
                 copy_by_plan(&c);
             else
                 copy_by_engine(&c);
@@ -519,7 +534,8 @@ int main(int argc, char **argv)
     CHECK(is_forbidden || (seen_kernels[MPII_GPUDT_KERNEL__PAIR32] &&
                            seen_kernels[MPII_GPUDT_KERNEL__PAIR64] &&
                            seen_kernels[MPII_GPUDT_KERNEL__PAIRBOX] &&
-                           seen_kernels[MPII_GPUDT_KERNEL__PAIRLIST]));
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIRLIST] &&
+                           seen_kernels[MPII_GPUDT_KERNEL__PAIRRUNS]));
 
     for (int i = 0; i < NTYPES; i++)
         layout_free(&layouts[i]);

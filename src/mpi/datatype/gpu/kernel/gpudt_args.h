@@ -231,7 +231,8 @@ struct MPII_Gpudt_args_pairbox {
     struct MPII_Gpudt_pairbox_side side[2];      /* source, destination */
 };
 
-/* The same if one side is a list, or both: of nothing but repetitions at a stride. */
+/* The same if one side is a list, or both: of nothing but repetitions at a stride. Also for the kernel
+ * for lists of long runs. */
 struct MPII_Gpudt_pairlist_side {
     int32_t is_list, pad;
     union {
@@ -244,6 +245,9 @@ struct MPII_Gpudt_args_pairlist {
     struct MPII_Gpudt_end end;
     int32_t nunits;             /* at most 2^30 */
     int32_t unit_log;           /* units of 1 << unit_log bytes */
+    int32_t chunk;              /* units that a warp moves at a time, if the runs are long: 32 *
+                                 * MPII_GPUDT_PAIRRUNS_UNROLL at most; else 0 */
+    int32_t pad;
     struct MPII_Gpudt_pairlist_side side[2];    /* source, destination */
 };
 

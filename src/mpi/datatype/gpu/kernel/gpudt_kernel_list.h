@@ -44,7 +44,8 @@
     K_(pair32, gpudt_pair<uint32_t>, pair, PAIR32)              \
     K_(pair64, gpudt_pair<uint64_t>, pair, PAIR64)              \
     K_(pairbox, gpudt_boxes, pairbox, PAIRBOX)                  \
-    K_(pairlist, gpudt_lists, pairlist, PAIRLIST)
+    K_(pairlist, gpudt_lists, pairlist, PAIRLIST)               \
+    K_(pairruns, gpudt_runs, pairlist, PAIRRUNS)
 
 /* K_(name): the kernels gpudt_reduce_<name> and gpudt_combine_<name>, for two operands and for
  * several, and gpudt_update_<name>, for windows, of elements of the type gpudt_<name>: unsigned and

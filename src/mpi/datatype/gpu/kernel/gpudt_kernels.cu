@@ -15,6 +15,7 @@
 #include "gpudt_pair.cuh"
 #include "gpudt_pairbox.cuh"
 #include "gpudt_pairlist.cuh"
+#include "gpudt_pairruns.cuh"
 #include "gpudt_reduce.cuh"
 #include "gpudt_transpose.cuh"
 #include "gpudt_update.cuh"

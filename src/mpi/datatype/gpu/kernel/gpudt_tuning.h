@@ -63,6 +63,9 @@
 /* The same of the one for lists. */
 #define MPII_GPUDT_PAIRLIST_UNROLL 2
 
+/* The same of the one for lists of long runs: 64 bytes, so that four blocks have registers. */
+#define MPII_GPUDT_PAIRRUNS_UNROLL(unit_) ((unit_) == 16 ? 4 : 8)
+
 /* Blocks of the kernels for reductions for which a multiprocessor must have registers. Each thread
  * has 32 bytes in flight, so that many threads are needed. */
 #define MPII_GPUDT_REDUCE_BLOCKS 6

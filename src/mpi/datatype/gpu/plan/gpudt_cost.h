@@ -38,6 +38,11 @@
  * On an H100 512 entries take 3 us less than by tiles, 1,024 as long. */
 #define MPII_GPUDT_PAIRLIST_SEARCH 1024
 
+/* Bytes of the runs of a list, on average, from which a warp searches once for a chunk of units; and
+ * warps for each multiprocessor above which chunks are larger than a unit for each lane. */
+#define MPII_GPUDT_PAIRRUNS_MIN   1024
+#define MPII_GPUDT_PAIRRUNS_WARPS 32
+
 /* Minimum length of a list in which the tree kernels narrow the search for each tile. */
 #define MPII_GPUDT_NARROW_MIN 64
 

@@ -12,6 +12,7 @@
 #include "gpudt_plan_pair.h"
 #include "gpudt_strategy.h"
 #include "gpudt_cost.h"
+#include "kernel/gpudt_tuning.h"
 #include "type/gpudt_gcd.h"
 
 #define ALIGN 16                /* of tiles, in bytes: the widest unit */
@@ -136,6 +137,16 @@ static int is_plain_list(const struct MPII_Gpudt_plan *plan)
         list->levels.nlevels == 0 && list->levels.top.displ == 0;
 }
 
+/* Whether a side is a list of long runs. */
+static int is_run_list(const struct MPII_Gpudt_plan *plan)
+{
+    const struct MPII_Gpudt_args_list *list = &plan->args.list;
+
+    return plan->strategy == MPII_GPUDT_STRATEGY__LIST && list->gap == 0 &&
+        list->list_size / list->nruns >= MPII_GPUDT_PAIRRUNS_MIN &&
+        list->levels.nlevels == 0 && list->levels.top.displ == 0;
+}
+
 static void box_side_set(const struct MPII_Gpudt_plan *from, int unit,
                          struct MPII_Gpudt_pairbox_side *side)
 {
@@ -156,22 +167,52 @@ static void boxes_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t n
         box_side_set(side[i], unit, &args->side[i]);
 }
 
-static void lists_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t nunits,
-                      struct MPII_Gpudt_plan_pair *plan)
+/* Units of a chunk for a warp: as few as there are warps for. */
+static int32_t chunk_of(int unit, int64_t nunits, int nsms)
+{
+    const int64_t lanes = (int64_t) 32 * MPII_GPUDT_PAIRRUNS_WARPS * nsms;
+
+    return 32 * (int32_t) min_i64(MPII_GPUDT_PAIRRUNS_UNROLL(unit), ceil_div(nunits, lanes));
+}
+
+/*   is_list  (IN)  for each side; the other one is a box
+ *   chunk    (IN)  units of a warp, if the lists have long runs; else 0 */
+static void lists_set(struct MPII_Gpudt_plan *const side[2], const int is_list[2], int unit,
+                      int32_t nunits, int32_t chunk, struct MPII_Gpudt_plan_pair *plan)
 {
     struct MPII_Gpudt_args_pairlist *args = &plan->args.list;
 
-    plan->kernel = MPII_GPUDT_KERNEL__PAIRLIST;
+    plan->kernel = chunk ? MPII_GPUDT_KERNEL__PAIRRUNS : MPII_GPUDT_KERNEL__PAIRLIST;
     args->nunits = nunits;
     args->unit_log = log2_of(unit);
+    args->chunk = chunk;
+    args->pad = 0;
     for (int i = 0; i < 2; i++) {
-        args->side[i].is_list = is_plain_list(side[i]);
+        args->side[i].is_list = is_list[i];
         args->side[i].pad = 0;
-        if (args->side[i].is_list)
+        if (is_list[i])
             args->side[i].form.list = side[i]->args.list;
         else
             box_side_set(side[i], unit, &args->side[i].form.box);
     }
+}
+
+/* Find the sides that a kernel for lists takes as such. Returns whether it is the one for long runs,
+ * which all lists must have. */
+static int lists_find(struct MPII_Gpudt_plan *const side[2], int is_list[2])
+{
+    int nruns = 0, nothers = 0;
+
+    for (int i = 0; i < 2; i++) {
+        is_list[i] = is_run_list(side[i]);
+        nruns += is_list[i];
+        nothers += !is_list[i] && is_plain_list(side[i]);
+    }
+    if (nruns > 0 && nothers == 0)
+        return 1;
+    for (int i = 0; i < 2; i++)
+        is_list[i] = is_plain_list(side[i]);
+    return 0;
 }
 
 /* Plan a kernel that copies unit by unit, between boxes and lists, if one suits. It may change the
@@ -184,14 +225,16 @@ static int units_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gp
     const int64_t nunits = (src->last - src->first) / unit;
     const struct MPII_Gpudt_plan_in *in[2] = { src, dst };
     struct MPII_Gpudt_plan *side[2] = { from, to };
-    const int nlists = is_plain_list(from) + is_plain_list(to);
+    int is_list[2];
+    const int32_t chunk = lists_find(side, is_list) ? chunk_of(unit, nunits, dst->nsms) : 0;
+    const int nlists = is_list[0] + is_list[1];
 
     if (nunits > MPII_GPUDT_MAX_BLOCKS ||
         (nlists == 0 && nunits > MPII_GPUDT_PAIRBOX_NARROW_UNITS &&
          (unit < from->unit || unit < to->unit)))
         return 0;
     for (int i = 0; i < 2; i++) {
-        if (is_plain_list(side[i]))
+        if (is_list[i])
             continue;           /* its positions are bytes */
         if (is_box32(side[i]->kernel) && unit < side[i]->unit)
             side_plan(in[i], i, 0, unit, side[i]);
@@ -199,11 +242,12 @@ static int units_plan(const struct MPII_Gpudt_plan_in *src, const struct MPII_Gp
             return 0;           /* narrower units are more */
     }
     if (nlists)
-        lists_set(side, unit, (int32_t) nunits, plan);
+        lists_set(side, is_list, unit, (int32_t) nunits, chunk, plan);
     else
         boxes_set(side, unit, (int32_t) nunits, plan);
-    grid_set(src, dst, min_i64(ceil_div(nunits, MPII_GPUDT_THREADS),
-                               (int64_t) MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM * dst->nsms), plan);
+    grid_set(src, dst,
+             min_i64(ceil_div(nunits, chunk ? chunk * (MPII_GPUDT_THREADS / 32) : MPII_GPUDT_THREADS),
+                     (int64_t) MPII_GPUDT_PAIRBOX_BLOCKS_PER_SM * dst->nsms), plan);
     return 1;
 }
 

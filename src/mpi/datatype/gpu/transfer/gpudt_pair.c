@@ -26,7 +26,7 @@ int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpud
 {
     static const int kernels[] = {
         MPII_GPUDT_KERNEL__PAIR32, MPII_GPUDT_KERNEL__PAIR64, MPII_GPUDT_KERNEL__PAIRBOX,
-        MPII_GPUDT_KERNEL__PAIRLIST
+        MPII_GPUDT_KERNEL__PAIRLIST, MPII_GPUDT_KERNEL__PAIRRUNS
     };
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_side *side[2] = { src, dst };

@@ -82,7 +82,8 @@ static void pair_copy(const struct MPII_Gpudt_plan_pair *from, struct MPII_Gpudt
 
     if (from->kernel == MPII_GPUDT_KERNEL__PAIRBOX)
         sz = sizeof(from->args.box);
-    else if (from->kernel == MPII_GPUDT_KERNEL__PAIRLIST)
+    else if (from->kernel == MPII_GPUDT_KERNEL__PAIRLIST ||
+             from->kernel == MPII_GPUDT_KERNEL__PAIRRUNS)
         sz = sizeof(from->args.list);
     memcpy(to, from, offsetof(struct MPII_Gpudt_plan_pair, args) + sz);
 }
