@@ -112,7 +112,8 @@ static void others_wait(void)
         if (rank == 1)
             CHECK_MPI(MPI_Send(&token, 1, MPI_INT, i, 1, MPI_COMM_WORLD));
         else if (rank == i)
-            CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            /* Its death says the same, if that is seen first */
+            (void) MPI_Recv(&token, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
