@@ -11,9 +11,10 @@
  *   synced    every synchronization, with several pairs of datatypes: all are direct
  *   never     the same with MPIR_CVAR_GPUDT_DIRECT=never: none is direct
  *   hidden    the same with memory that cannot be mapped: mapped virtual ranges
- *   pinned    the same with origins in pinned host memory: they are direct
- *   busy      the target does not call MPI during the operations
+ *   origins   the same with origins in other memory, of the host, too: they are direct
+ *   busy      the target does not call MPI during the operations, whose origin is in GPU or host memory
  *   mixed     in one epoch with accumulates, and with operations whose origin is in host memory
+ *   first     a process that has not used a GPU puts from host memory: by messages, until it has
  *   many      more operations in an epoch than are kept in flight, with datatypes that are freed
  *             before the end of the epoch
  *   renewed   windows are created and freed again and again, in memory that is freed in between
@@ -278,12 +279,22 @@ static void not_direct(void)
     CHECK(report_variable("gpudt_ipc_opens") == 0);
 }
 
-static void pinned(void)
+static void origins(void)
 {
-    origin_kind = MEM__PINNED;
-    all_epochs(epoch);
-    /* on a busy machine, some locks come too late */
-    CHECK(ndirect() > nops / 2);
+    static const enum mem_kind kinds[] = {
+        MEM__PAGEABLE, MEM__PINNED, MEM__REGISTERED, MEM__MANAGED, MEM__POOL
+    };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const unsigned long long before = ndirect(), nbefore = nops;
+        origin_kind = kinds[i];
+        if (!mem_exists(origin_kind))
+            continue;
+        all_epochs(epoch);
+        /* on a busy machine, some locks come too late */
+        if (ndirect() - before <= (nops - nbefore) / 2)
+            report_fail("memory of kind %d: few operations were direct", (int) origin_kind);
+    }
     CHECK(report_variable("gpudt_window_refused") == 0);
 }
 
@@ -360,10 +371,13 @@ static void busy(void)
         atomic_store(step, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int t = 0; t < n; t++) {
-        pair_make(&p, types[t], types[n - 1 - t], t % 2 ? 40 : 1);
-        for (int s = 0; s < 3; s++, nsteps += 3)
-            busy_epoch(&p, syncs[s], nsteps);
-        pair_free(&p);
+        for (int is_host = 0; is_host < 2; is_host++) {
+            origin_kind = is_host ? MEM__PAGEABLE : kind;
+            pair_make(&p, types[t], types[n - 1 - t], t % 2 ? 40 : 1);
+            for (int s = 0; s < 3; s++, nsteps += 3)
+                busy_epoch(&p, syncs[s], nsteps);
+            pair_free(&p);
+        }
     }
     for (int t = 0; t < n; t++)
         MPI_Type_free(&types[t]);
@@ -408,9 +422,7 @@ static void mixed(void)
         CHECK_MPI(MPI_Accumulate(origin.addr, n, MPI_INT, other, 2 * n, n, MPI_INT, MPI_SUM, win));
         /* the own window */
         CHECK_MPI(MPI_Accumulate(origin.addr, n, MPI_INT, rank, 2 * n, n, MPI_INT, MPI_SUM, win));
-        /* both puts, the first accumulate, before there is a message that it might overtake, and
-         * that to the own window */
-        CHECK(ndirect() == before + 4);
+        CHECK(ndirect() == before + 6);
         if (round % 2)
             CHECK_MPI(MPI_Win_unlock_all(win));
         else
@@ -485,6 +497,38 @@ static void many(void)
     mem_free(&origin);
 }
 
+/* Process 0 has no window, and nothing in GPU memory at first. */
+static void first_use(void)
+{
+    enum { n = 1000 };
+    struct mem mem;
+    static int sent[n], seen[n];
+    MPI_Win win;
+    int position;
+
+    mem_alloc(&mem, kind, sizeof(seen));
+    CHECK_MPI(MPI_Win_create(mem.addr, rank ? sizeof(seen) : 0, sizeof(int), MPI_INFO_NULL,
+                             MPI_COMM_WORLD, &win));
+    CHECK_MPI(MPI_Win_lock_all(0, win));
+    granted_wait();
+    for (int round = 0; round < 2 && rank == 0; round++) {
+        for (int i = 0; i < n; i++)
+            sent[i] = 3 * i + round;
+        CHECK_MPI(MPI_Put(sent, n, MPI_INT, 1, 0, n, MPI_INT, win));
+        CHECK_MPI(MPI_Win_flush(1, win));
+        memset(seen, 0, sizeof(seen));
+        CHECK_MPI(MPI_Get(seen, n, MPI_INT, 1, 0, n, MPI_INT, win));
+        CHECK_MPI(MPI_Win_flush(1, win));
+        CHECK(memcmp(seen, sent, sizeof(sent)) == 0);
+        CHECK(ndirect() == (round ? 2 : 0));
+        position = 0;
+        CHECK_MPI(MPI_Pack(mem.addr, n, MPI_INT, seen, sizeof(seen), &position, MPI_COMM_WORLD));
+    }
+    CHECK_MPI(MPI_Win_unlock_all(win));
+    CHECK_MPI(MPI_Win_free(&win));
+    mem_free(&mem);
+}
+
 /* ---- windows and memory that end ---- */
 
 static void renewed(void)
@@ -542,8 +586,9 @@ static void freed(void)
 int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
-        {"synced", synced}, {"never", not_direct}, {"pinned", pinned}, {"hidden", hidden},
-        {"busy", busy}, {"mixed", mixed}, {"many", many}, {"renewed", renewed}, {"freed", freed}
+        {"synced", synced}, {"never", not_direct}, {"origins", origins}, {"hidden", hidden},
+        {"busy", busy}, {"mixed", mixed}, {"first", first_use}, {"many", many},
+        {"renewed", renewed}, {"freed", freed}
     };
     int provided;
 

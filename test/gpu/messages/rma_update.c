@@ -236,7 +236,8 @@ static void threads(void)
 static void ordered(void)
 {
     const uint64_t three = 3;
-    uint64_t value[3], expected = 0, added[2];
+    const long double no_kernel = 3;
+    uint64_t value[4], expected = 0, added[2];
     MPI_Datatype apart;
     struct mem mem;
     MPI_Win win;
@@ -249,8 +250,9 @@ static void ordered(void)
     locks_wait();
     for (int i = 0; i < 400 && rank == 0; i++) {
         added[0] = added[1] = (uint64_t) (i + 1);
-        if (i % 7 == 3) {       /* by messages, as long as the put may be incomplete */
-            CHECK_MPI(MPI_Put(&three, 1, MPI_UINT64_T, 1, 1, 1, MPI_UINT64_T, win));
+        if (i % 7 == 3) {       /* by messages, as long as the first one may be incomplete */
+            CHECK_MPI(MPI_Accumulate(&no_kernel, 1, MPI_LONG_DOUBLE, 1, 2, 1, MPI_LONG_DOUBLE,
+                                     MPI_REPLACE, win));
             CHECK_MPI(MPI_Accumulate(added, 2, MPI_UINT64_T, 1, 0, 1, apart, MPI_SUM, win));
             CHECK_MPI(MPI_Win_flush_local(1, win));
             expected += added[0];

@@ -55,15 +55,16 @@ struct MPIR_Gpudt_rma {
 };
 
 /* Start to copy between a buffer of this process and a window of another one.
- *   r         (IN)   the buffer is not near (gpudt_host.h)
+ *   r         (IN)   the buffer may be in any memory
  *   may_lead  (IN)   others may join the operation, and end with it: see MPIR_Gpudt_series_join. The
  *                    caller holds them for complete only when this one is
  *   will_lead (IN)   others are going to join: if it is short, its launch waits for them, until there
  *                    are many, or the caller tests or waits
  *   op        (OUT)  as for MPIR_Gpudt_ipack
- *   is_taken  (OUT)  false: nothing was started, and a message must do it. The buffer is neither
- *                    memory of a GPU nor pinned, the window cannot be mapped, the data would not be
- *                    within it, or sizes differ */
+ *   is_taken  (OUT)  false: nothing was started, and a message must do it. The window cannot be
+ *                    mapped, the data would not be within it, sizes differ, blocks of the buffer are
+ *                    in different kinds of memory, or it is in host memory and this process has no GPU
+ *                    in use */
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken);
 

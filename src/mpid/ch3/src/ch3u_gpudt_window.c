@@ -24,8 +24,8 @@
  *                 window after MPI_Win_lock_all, the first operation asks for the lock and waits
  *
  * The other process may post or unlock only after this one has sent it a message, so these waits end
- * after MAX_WAIT. In any other state the operation goes by messages. The same goes for origins in host
- * memory that is not pinned. Both kinds may be in flight to a target: MPI does not order puts and gets.
+ * after MAX_WAIT. In any other state the operation goes by messages. Both kinds may be in flight to a
+ * target: MPI does not order puts and gets. Origins may be in any memory.
  * Accumulates are in ch3u_gpudt_update.c.
  *
  * Nothing waits on a dynamic window without GPU memory. So when there is some, a process that does not
@@ -281,8 +281,6 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
             goto fn_exit;
         }
     }
-    if (MPIR_Gpudt_is_near(buf, bufcount, buftype))
-        goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)

@@ -48,9 +48,9 @@ int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
 }
 
 /* Classify the memory of a buffer that is not known to be host memory.
- *   with_pinned  (IN)   pinned memory counts as that of the GPU in whose context it is
- *   is_gpu       (OUT)  false: there is nothing for a GPU to do */
-static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_pinned,
+ *   with_host  (IN)   host memory counts, too: pinned memory as that of the GPU in whose context it is
+ *   is_gpu     (OUT)  false: there is nothing for a GPU to do */
+static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_host,
                        MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS, set_errno;
@@ -65,12 +65,12 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_pinned,
     set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
     mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr) &&
-        !(with_pinned && side->ptr.mem == MPIR_GPUDT_MEM__PINNED))
+    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr) && !with_host)
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    mpi_errno = MPII_Gpudt_engine_of(MPII_Gpudt_driver_get(), &side->ptr, &side->engine);
+    if (side->ptr.mem != MPIR_GPUDT_MEM__HOST)
+        mpi_errno = MPII_Gpudt_engine_of(MPII_Gpudt_driver_get(), &side->ptr, &side->engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!b->is_absolute && MPIR_Gpudt_ptr_is_gpu(&side->ptr)) {
         buffer->gpu_addr = side->low;
@@ -85,7 +85,7 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_pinned,
 }
 
 /* The same for any buffer; a reference to the datatype is left only if is_gpu. */
-static int buffer_set(const struct MPII_Gpudt_data *b, bool with_pinned,
+static int buffer_set(const struct MPII_Gpudt_data *b, bool with_host,
                       MPIR_Gpudt_buffer * buffer, bool * is_gpu)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -94,19 +94,19 @@ static int buffer_set(const struct MPII_Gpudt_data *b, bool with_pinned,
     buffer->size = MPII_Gpudt_data_size(b);
     buffer->side.type = NULL;
     if (buffer->size > 0)
-        mpi_errno = buffer_fill(b, with_pinned, buffer, is_gpu);
+        mpi_errno = buffer_fill(b, with_host, buffer, is_gpu);
     if (!*is_gpu)
         MPII_Gpudt_buffer_clear(buffer);
     return mpi_errno;
 }
 
 int MPII_Gpudt_buffer_set(const void *buf, MPI_Aint count, MPI_Datatype datatype,
-                          MPIR_Gpudt_buffer * buffer, bool * is_gpu)
+                          MPIR_Gpudt_buffer * buffer, bool * is_set)
 {
     struct MPII_Gpudt_data b = {.addr = buf,.count = count,.datatype = datatype };
 
     MPII_Gpudt_data_measure(&b);
-    return buffer_set(&b, true, buffer, is_gpu);
+    return buffer_set(&b, true, buffer, is_set);
 }
 
 void MPII_Gpudt_buffer_clear(MPIR_Gpudt_buffer * buffer)

@@ -18,6 +18,7 @@
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "gpudt_window_impl.h"
+#include "engine/gpudt_contexts.h"
 
 /* A window is used often: mapping it pays off at once. */
 #define SAVED_US 1e6
@@ -202,12 +203,23 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
     goto fn_exit;
 }
 
-/* Whether a buffer can be one end of a copy by its GPU. */
-static bool is_suited(const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
+/* The engine for a copy between a buffer and a window: that of the buffer's memory, or any that is in use
+ * if a GPU cannot access the buffer, rather one that has mapped the window. NULL: a message is better, or
+ * there is none. */
+static MPII_Gpudt_engine_t *engine_find(const MPIR_Gpudt_target_t * t,
+                                        const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
 {
-    return (MPIR_Gpudt_is_direct(buffer) || buffer->side.ptr.mem == MPIR_GPUDT_MEM__PINNED) &&
-        MPII_Gpudt_is_good_for_shared(buffer->side.engine, buffer->size,
-                                      buffer->side.type || !HANDLE_IS_BUILTIN(datatype));
+    MPII_Gpudt_engine_t *engine = buffer->side.engine;
+
+    if (buffer->side.is_mixed)
+        return NULL;
+    if (engine == NULL)
+        engine = t->mapping && MPII_Gpudt_engine_is_alive(t->engine) ? t->engine :
+            MPII_Gpudt_engine_any();
+    if (engine && !MPII_Gpudt_is_good_for_shared(engine, buffer->size,
+                                                 buffer->side.type || !HANDLE_IS_BUILTIN(datatype)))
+        engine = NULL;
+    return engine;
 }
 
 void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const char *what,
@@ -222,9 +234,9 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
-    bool is_gpu = false;
+    bool is_set = false;
     MPIR_Gpudt_buffer buffer;
-    MPII_Gpudt_engine_t *engine;
+    MPII_Gpudt_engine_t *engine = NULL;
     MPIR_Gpudt_op *work = NULL;
     const enum MPII_Gpudt_lane_e lane = r->is_get ? MPII_GPUDT_LANE__UNPACK :
         MPII_GPUDT_LANE__PACK;
@@ -234,11 +246,12 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
 
     *op = NULL;
     *is_taken = false;
-    mpi_errno = MPII_Gpudt_buffer_set(r->buf, r->bufcount, r->buftype, &buffer, &is_gpu);
+    mpi_errno = MPII_Gpudt_buffer_set(r->buf, r->bufcount, r->buftype, &buffer, &is_set);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!is_gpu || !is_suited(&buffer, r->datatype))
+    if (is_set)
+        engine = engine_find(target, &buffer, r->datatype);
+    if (engine == NULL)
         goto fn_exit;
-    engine = buffer.side.engine;
     work = MPII_Gpudt_op_make(buffer.size, lane);
     MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU operation");
@@ -253,7 +266,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     if (!*is_taken)
         goto fn_exit;
     *(r->is_get ? &work->dst : &work->src) = buffer.side;
-    is_gpu = false;
+    is_set = false;
     if (will_lead)
         MPII_Gpudt_batch_hold(engine, lane);
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
@@ -269,7 +282,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
         MPII_Gpudt_op_release(work);
         MPII_Gpudt_op_delete(work);
     }
-    if (is_gpu)
+    if (is_set)
         MPII_Gpudt_buffer_clear(&buffer);
     if (*is_taken)
         MPII_GPUDT_COUNT(window_direct, 1);
