@@ -402,6 +402,11 @@ void MPIR_Gpudt_target_free(MPIR_Gpudt_target_t * target)
 {
 }
 
+bool MPIR_Gpudt_is_in_use(void)
+{
+    return false;
+}
+
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {

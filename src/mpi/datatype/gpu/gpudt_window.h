@@ -54,6 +54,9 @@ struct MPIR_Gpudt_rma {
     bool is_get;                /* from the window to the buffer; else the reverse */
 };
 
+/* Whether this process has a GPU in use, which can copy to and from host memory. */
+bool MPIR_Gpudt_is_in_use(void);
+
 /* Start to copy between a buffer of this process and a window of another one.
  *   r         (IN)   the buffer may be in any memory
  *   may_lead  (IN)   others may join the operation, and end with it: see MPIR_Gpudt_series_join. The

@@ -281,6 +281,8 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
             goto fn_exit;
         }
     }
+    if (MPIR_Gpudt_is_near(buf, bufcount, buftype) && !MPIR_Gpudt_is_in_use())
+        goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)

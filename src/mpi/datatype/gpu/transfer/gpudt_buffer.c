@@ -65,7 +65,8 @@ static int buffer_fill(const struct MPII_Gpudt_data *b, bool with_host,
     set_errno = MPII_Gpudt_side_set(b, buffer->size, side);
     mpi_errno = MPII_Gpudt_side_classify(side, b->is_absolute && side->type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr) && !with_host)
+    /* A message from host memory does without the state of its datatype */
+    if (!MPIR_Gpudt_ptr_is_gpu(&side->ptr) && (!with_host || set_errno))
         goto fn_exit;
     mpi_errno = set_errno;
     MPII_GPUDT_ERR_CHECK(mpi_errno);

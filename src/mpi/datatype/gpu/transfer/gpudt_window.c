@@ -230,6 +230,11 @@ void MPII_Gpudt_target_trace(const MPIR_Gpudt_target_t * t, int64_t n, const cha
             (int) t->export.gpu, is_taken ? "mapped" : "by messages");
 }
 
+bool MPIR_Gpudt_is_in_use(void)
+{
+    return MPII_Gpudt_engine_any() != NULL;
+}
+
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {
@@ -273,6 +278,12 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     if (will_lead)
         MPII_Gpudt_batch_release(engine, lane, true);
     work = NULL;
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* The CPU's steps are made by who waits; work areas would be in use until then */
+    if (*op && !(*op)->is_direct && buffer.side.ptr.mem == MPIR_GPUDT_MEM__HOST) {
+        mpi_errno = MPIR_Gpudt_wait(*op);
+        *op = NULL;
+    }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*op && (*op)->queued.batch)
         MPII_Gpudt_series_note(target, r, *op, buffer.id, mem + target->offset);
