@@ -279,8 +279,9 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
         MPII_Gpudt_batch_release(engine, lane, true);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* The CPU's steps are made by who waits; work areas would be in use until then */
-    if (*op && !(*op)->is_direct && buffer.side.ptr.mem == MPIR_GPUDT_MEM__HOST) {
+    /* The CPU's steps are made by who waits; work areas would be in use until then. Gets of datatypes
+     * were slower so (two H100, 4 MiB: 1.9 ms instead of 0.6) */
+    if (*op && !r->is_get && !(*op)->is_direct && buffer.side.ptr.mem == MPIR_GPUDT_MEM__HOST) {
         mpi_errno = MPIR_Gpudt_wait(*op);
         *op = NULL;
     }
