@@ -415,13 +415,13 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     return MPI_SUCCESS;
 }
 
-const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * target,
-                                                  const struct MPIR_Gpudt_rma *r)
+MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(MPIR_Gpudt_target_t * target,
+                                            const struct MPIR_Gpudt_rma *r)
 {
     return NULL;
 }
 
-bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * target, const MPIR_Gpudt_series_t * series,
+bool MPIR_Gpudt_series_join(MPIR_Gpudt_target_t * target, MPIR_Gpudt_series_t * series,
                             const struct MPIR_Gpudt_rma *r)
 {
     return false;

@@ -78,16 +78,17 @@ typedef struct MPIR_Gpudt_series MPIR_Gpudt_series_t;
  * aligned alike. Makes no driver call.
  *   r  (IN)  any operation, also with a buffer in host memory
  * Returns NULL if there is none; valid until the next call for the target. */
-const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * target,
-                                                  const struct MPIR_Gpudt_rma *r);
+MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(MPIR_Gpudt_target_t * target,
+                                            const struct MPIR_Gpudt_rma *r);
 
-/* Let an operation join a series of its kind, at the cost of one driver call: it is launched with that
- * series' first operation, and complete when that one is.
+/* Let an operation join a series of its kind, at the cost of a driver call where its buffer is in an
+ * allocation that was not seen in the series: it is launched with that series' first operation, and
+ * complete when that one is.
  *   series  (IN)  of MPIR_Gpudt_series_find
  * Returns false, with nothing done, if MPIR_Gpudt_target_move must do it: there is no series from the
  * allocation of the buffer, the data would not be within the window, or the first one has been
  * launched. */
-bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * target, const MPIR_Gpudt_series_t * series,
+bool MPIR_Gpudt_series_join(MPIR_Gpudt_target_t * target, MPIR_Gpudt_series_t * series,
                             const struct MPIR_Gpudt_rma *r);
 
 /* ---- updates: MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap ---- */

@@ -247,10 +247,10 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
 
 /* Let an operation without a request join another one that waits for a launch: both are waited for by
  * way of that one. Makes no progress, so that nobody else can change the series meanwhile. */
-static bool move_join(MPIR_Win * win, int rank, const MPIR_Gpudt_target_t * target,
+static bool move_join(MPIR_Win * win, int rank, MPIR_Gpudt_target_t * target,
                       const struct MPIR_Gpudt_rma *r)
 {
-    const MPIR_Gpudt_series_t *series = MPIR_Gpudt_series_find(target, r);
+    MPIR_Gpudt_series_t *series = MPIR_Gpudt_series_find(target, r);
 
     return series && is_granted(win, rank) && MPIR_Gpudt_series_join(target, series, r);
 }

@@ -135,19 +135,25 @@ int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
-unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void *addr,
-                                     bool * sync_memops)
+unsigned long long MPII_Gpudt_ptr_allocation(const MPII_Gpudt_driver_t * drv, const void *addr,
+                                             struct MPII_Gpudt_allocation *found)
 {
     CUpointer_attribute names[] = {
-        CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
+        CU_POINTER_ATTRIBUTE_BUFFER_ID, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE
     };
-    unsigned long long found = 0;
+    unsigned long long id = 0;
     unsigned sync = 0;
-    void *values[] = { &found, &sync };
-    CUresult res = drv->cuPointerGetAttributes(2, names, values, (CUdeviceptr) addr);
+    CUdeviceptr base = 0;
+    size_t sz = 0;
+    void *values[] = { &id, &sync, &base, &sz };
 
-    *sync_memops = sync != 0;
-    return res == CUDA_SUCCESS ? found : 0;
+    if (drv->cuPointerGetAttributes(4, names, values, (CUdeviceptr) addr) != CUDA_SUCCESS)
+        id = sz = 0;
+    found->base = base;
+    found->sz = sz;
+    found->sync_memops = sync != 0;
+    return id;
 }
 
 bool MPII_Gpudt_ptr_range(const MPII_Gpudt_driver_t * drv, CUdeviceptr addr, CUdeviceptr * base,

@@ -41,12 +41,19 @@ typedef struct MPIR_Gpudt_ptr {
  * driver rejects queries; there, memory that the CPU can read is taken as host memory. */
 int MPIR_Gpudt_query_ptr(const void *addr, MPIR_Gpudt_ptr_t * ptr);
 
+/* What the driver says of an allocation. */
+struct MPII_Gpudt_allocation {
+    CUdeviceptr base;
+    size_t sz;                  /* bytes; 0: not known */
+    bool sync_memops;           /* as in MPIR_Gpudt_ptr_t */
+};
+
 /* The number of the allocation that an address is in; 0: none, or an error, which a new query
  * reports. All that was known of an allocation of that number is still true, except for sync_memops.
  * Costs one driver call.
- *   sync_memops  (OUT)  as in MPIR_Gpudt_ptr_t */
-unsigned long long MPIR_Gpudt_ptr_id(const MPII_Gpudt_driver_t * drv, const void *addr,
-                                     bool * sync_memops);
+ *   found  (OUT)  the allocation */
+unsigned long long MPII_Gpudt_ptr_allocation(const MPII_Gpudt_driver_t * drv, const void *addr,
+                                             struct MPII_Gpudt_allocation *found);
 
 /* The bounds of the allocation, registration or mapped range that an address is in, whatever context it
  * is of: cuMemGetAddressRange refuses those of other contexts.

@@ -14,7 +14,9 @@
  *
  *     datatypes    by keys that are never used again, unlike handles
  *     buffer       the driver is asked for the number of its allocation, which is never used again
- *                  either. So memory, device and context are those of the first operation, and exist
+ *                  either, and for its bounds. So memory, device and context are those of the first
+ *                  operation, and exist. It is not asked again for buffers within these bounds: the
+ *                  program must not free the allocation as long as the first operation is in flight
  *     window       the data must be within it
  *     alignment    both addresses must differ from the first ones by multiples of the widest unit */
 
@@ -77,14 +79,14 @@ void MPII_Gpudt_series_note(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma
 
 /* A series that an operation may join; NULL: there is none.
  *   id  (IN)  number of the allocation of its buffers; 0: any */
-static const MPIR_Gpudt_series_t *series_of(const MPIR_Gpudt_target_t * t,
-                                            const struct MPIR_Gpudt_rma *r, unsigned long long id)
+static MPIR_Gpudt_series_t *series_of(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma *r,
+                                      unsigned long long id)
 {
     const uint64_t type = MPII_Gpudt_type_key(r->datatype);
     const uint64_t buftype = MPII_Gpudt_type_key(r->buftype);
 
     for (int i = 0; i < MPII_GPUDT_NSERIES; i++) {
-        const MPIR_Gpudt_series_t *s = &t->series[i];
+        MPIR_Gpudt_series_t *s = &t->series[i];
         if (s->batch && (id == 0 || s->id == id) && is_alike(s, r, type, buftype) &&
             MPII_Gpudt_batch_is_open(s->engine, s->lane, s->batch))
             return s;
@@ -92,30 +94,45 @@ static const MPIR_Gpudt_series_t *series_of(const MPIR_Gpudt_target_t * t,
     return NULL;
 }
 
-const MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(const MPIR_Gpudt_target_t * t,
-                                                  const struct MPIR_Gpudt_rma *r)
+MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma *r)
 {
     return MPII_Gpudt_batch_are_any_open()? series_of(t, r, 0) : NULL;
 }
 
-bool MPIR_Gpudt_series_join(const MPIR_Gpudt_target_t * t, const MPIR_Gpudt_series_t * s,
+/* The series from the allocation of a buffer; NULL: there is none.
+ *   s    (IN)  a series of the operation's kind
+ *   low  (IN)  lowest byte of its data in the buffer */
+static MPIR_Gpudt_series_t *series_from(MPIR_Gpudt_target_t * t, MPIR_Gpudt_series_t * s,
+                                        const struct MPIR_Gpudt_rma *r, uintptr_t low)
+{
+    const MPII_Gpudt_driver_t *drv = s->engine->drv;
+    unsigned long long id;
+    struct MPII_Gpudt_allocation found;
+
+    if (likely(s->from.sync_memops && low - s->from.base < s->from.sz))
+        return s;
+    id = MPII_Gpudt_ptr_allocation(drv, (const void *) low, &found);
+    if (id != s->id)
+        s = id ? series_of(t, r, id) : NULL;
+    if (s)
+        s->from = found;
+    return s;
+}
+
+bool MPIR_Gpudt_series_join(MPIR_Gpudt_target_t * t, MPIR_Gpudt_series_t * s,
                             const struct MPIR_Gpudt_rma *r)
 {
     /* These are the same for all series of this kind */
     const uint64_t at = (uint64_t) r->disp + (uint64_t) s->low;
-    const void *low = (const void *) ((uintptr_t) r->buf + (uintptr_t) s->buf_low);
+    const uintptr_t low = (uintptr_t) r->buf + (uintptr_t) s->buf_low;
     uint64_t own, other;
-    unsigned long long id;
-    bool sync_memops;
 
     /* At absolute addresses, blocks may be anywhere */
     if (at > t->size - (uint64_t) s->sz || r->buf == MPI_BOTTOM)
         return false;
-    id = MPIR_Gpudt_ptr_id(s->engine->drv, low, &sync_memops);
-    if (id != s->id)
-        s = id ? series_of(t, r, id) : NULL;
+    s = series_from(t, s, r, low);
     if (s == NULL || MPII_Gpudt_is_shared(s->engine->shared) ||
-        !MPII_Gpudt_memops_are_ordered(sync_memops))
+        !MPII_Gpudt_memops_are_ordered(s->from.sync_memops))
         return false;
     own = (uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) s->first.buf;
     other = (uint64_t) r->disp - (uint64_t) s->first.disp;

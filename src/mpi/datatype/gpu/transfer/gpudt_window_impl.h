@@ -22,6 +22,7 @@ struct MPIR_Gpudt_series {
     struct MPIR_Gpudt_rma first;
     uint64_t type, buftype;     /* keys of the datatypes */
     unsigned long long id;      /* of the allocation of the buffer */
+    struct MPII_Gpudt_allocation from;  /* that allocation; sz 0: not known yet */
     int64_t buf_low;            /* lowest byte of the data in the buffer, relative to its address */
     int64_t low, sz;            /* the same in the window, relative to disp, and bytes to the highest */
     int64_t n;                  /* bytes moved */
