@@ -5,7 +5,9 @@
 
 /* Measures, without MPI, copies of rows at a pitch of four times their length from one GPU to rows of
  * another: by the driver's 2-D copy, and by a kernel of the receiving GPU that reads 8 bytes at a
- * time.
+ * time. Then the same for every second double, by kernels that read from the other GPU (as a get) or
+ * write to it (as a put), for the best of several numbers of blocks, beside the contiguous copy of as
+ * many bytes: only half of each sector of 32 bytes that crosses the link is of use.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o peer_rows peer_rows.cu */
 
@@ -38,13 +40,13 @@ static double now()
     return t.tv_sec * 1e6 + t.tv_nsec * 1e-3;
 }
 
-/* Copies n units of 8 bytes, of which rows of 1 << row_log are 4 << row_log units apart. */
-__global__ void move(uint2 *to, const uint2 *from, unsigned n, int row_log)
+/* Copies n units of 8 bytes, of which rows of 1 << row_log are 1 << pitch_log units apart. */
+__global__ void move(uint2 *to, const uint2 *from, unsigned n, int row_log, int pitch_log)
 {
     const unsigned step = gridDim.x * blockDim.x;
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
     auto at = [=](unsigned unit) {
-        return ((size_t) (unit >> row_log) << (row_log + 2)) + (unit & ((1u << row_log) - 1));
+        return ((size_t) (unit >> row_log) << pitch_log) + (unit & ((1u << row_log) - 1));
     };
 
     for (; i < n; i += 4 * step) {
@@ -76,19 +78,8 @@ static double measure(const std::function<void()> &start)
     return times[times.size() / 2];
 }
 
-int main()
+static void rows(char *to, char *from)
 {
-    char *to, *from;
-
-
-    CHECK(cudaSetDevice(1));
-    CHECK(cudaMalloc(&from, 8 * MAX_SIZE));
-    CHECK(cudaMemset(from, 1, 8 * MAX_SIZE));
-    CHECK(cudaDeviceSynchronize());
-    CHECK(cudaSetDevice(0));
-    CHECK(cudaDeviceEnablePeerAccess(1, 0));
-    CHECK(cudaMalloc(&to, 8 * MAX_SIZE));
-    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     printf("row and size in bytes, us by the 2-D copy, by the kernel, and by a 3-D copy of planes of 4 rows\n");
     for (long size = 1L << 10; size <= MAX_SIZE; size *= 4) {
         for (long row = 8; row <= 8L << 10 && row <= size / 4; row *= 4) {
@@ -99,7 +90,8 @@ int main()
                                         cudaMemcpyDefault, stream));
             });
             double kernel = measure([&] {
-                move<<<blocks, 256, 0, stream>>>((uint2 *) to, (uint2 *) from, size / 8, row_log);
+                move<<<blocks, 256, 0, stream>>>((uint2 *) to, (uint2 *) from, size / 8, row_log,
+                                                row_log + 2);
             });
             CHECK(cudaGetLastError());
             double box = size / row < 16 ? 0 : measure([&] {
@@ -113,5 +105,49 @@ int main()
             printf("%6ld %9ld %9.1f %9.1f %9.1f\n", row, size, copy, kernel, box);
         }
     }
+}
+
+static double doubles_measure(char *to, char *from, long size)
+{
+    double best = 1e9;
+
+    for (int blocks : {66, 132, 264, 528, 1056, 2112}) {
+        best = std::min(best, measure([&] {
+            move<<<blocks, 256, 0, stream>>>((uint2 *) to, (uint2 *) from, size / 8, 0, 1);
+        }));
+        CHECK(cudaGetLastError());
+    }
+    return best;
+}
+
+static void doubles(char *own, char *other)
+{
+    printf("every second double: size in bytes, us read across, written across, and by the driver's "
+           "contiguous copy; parts of the latter's rate\n");
+    for (long size = 1L << 10; size <= MAX_SIZE; size *= 4) {
+        double read = doubles_measure(own, other, size);
+        double written = doubles_measure(other, own, size);
+        double copy = measure([&] {
+            CHECK(cudaMemcpyAsync(other, own, size, cudaMemcpyDefault, stream));
+        });
+        printf("       %9ld %9.1f %9.1f %9.1f   %.2f %.2f\n", size, read, written, copy, copy / read,
+               copy / written);
+    }
+}
+
+int main()
+{
+    char *own, *other;
+
+    CHECK(cudaSetDevice(1));
+    CHECK(cudaMalloc(&other, 8 * MAX_SIZE));
+    CHECK(cudaMemset(other, 1, 8 * MAX_SIZE));
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaSetDevice(0));
+    CHECK(cudaDeviceEnablePeerAccess(1, 0));
+    CHECK(cudaMalloc(&own, 8 * MAX_SIZE));
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    rows(own, other);
+    doubles(own, other);
     return 0;
 }

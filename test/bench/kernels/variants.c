@@ -46,18 +46,22 @@ void variant_pair(const struct variant *v, struct MPII_Gpudt_plan_pair *plan)
                       variant_stream, params, NULL));
 }
 
-static void copy_2d(const struct MPII_Gpudt_copy *copy, int unpack)
+static void copy_rows(const struct MPII_Gpudt_copy *copy, int unpack)
 {
-    CUDA_MEMCPY2D c;
+    const size_t pitch = (size_t) copy->pitch, width = (size_t) copy->width;
+    CUDA_MEMCPY3D c;
     memset(&c, 0, sizeof(c));
     c.srcMemoryType = c.dstMemoryType = CU_MEMORYTYPE_UNIFIED;
     c.srcDevice = unpack ? copy->packed : copy->user;
     c.dstDevice = unpack ? copy->user : copy->packed;
-    c.srcPitch = (size_t) (unpack ? copy->width : copy->pitch);
-    c.dstPitch = (size_t) (unpack ? copy->pitch : copy->width);
-    c.WidthInBytes = (size_t) copy->width;
+    c.srcPitch = unpack ? width : pitch;
+    c.dstPitch = unpack ? pitch : width;
+    c.srcHeight = (size_t) (unpack ? copy->rows : copy->height);
+    c.dstHeight = (size_t) (unpack ? copy->height : copy->rows);
+    c.WidthInBytes = width;
     c.Height = (size_t) copy->rows;
-    CU(cuMemcpy2DAsync(&c, variant_stream));
+    c.Depth = (size_t) copy->planes;
+    CU(cuMemcpy3DAsync(&c, variant_stream));
 }
 
 void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, int unpack)
@@ -67,7 +71,7 @@ void variant_carry_out(const struct variant *v, struct MPII_Gpudt_plan *plan, in
                          unpack ? plan->copy.packed : plan->copy.user,
                          (size_t) plan->copy.width, variant_stream));
     else if (plan->strategy == MPII_GPUDT_STRATEGY__COPY2D)
-        copy_2d(&plan->copy, unpack);
+        copy_rows(&plan->copy, unpack);
     else
         launch(v, plan);
 }
