@@ -139,11 +139,18 @@ void MPII_Gpudt_engine_at_end(MPII_Gpudt_engine_t * engine, MPII_Gpudt_end_fn fn
     MPL_initlock_unlock(&ends_lock);
 }
 
+/* Ask for the number of the engine's sentinel, which ends with the context. */
+static CUresult sentinel_query(const MPII_Gpudt_engine_t * engine, unsigned long long *id)
+{
+    *id = 0;
+    return engine->drv->cuPointerGetAttribute(id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                              engine->sentinel);
+}
+
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
 {
-    unsigned long long id = 0;
-    CUresult res = engine->drv->cuPointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                                      engine->sentinel);
+    unsigned long long id;
+    CUresult res = sentinel_query(engine, &id);
 
     switch (res) {
         case CUDA_SUCCESS:
@@ -158,6 +165,13 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine)
             /* The driver may report an earlier asynchronous error here */
             return true;
     }
+}
+
+bool MPII_Gpudt_engine_takes_calls(const MPII_Gpudt_engine_t * engine)
+{
+    unsigned long long id;
+
+    return sentinel_query(engine, &id) == CUDA_SUCCESS && id == engine->sentinel_id;
 }
 
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)

@@ -142,6 +142,10 @@ void MPII_Gpudt_engine_at_end(MPII_Gpudt_engine_t * engine, MPII_Gpudt_end_fn fn
 /* Whether an engine's context still exists. Safe at any time. */
 bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
 
+/* Whether it does, and the driver takes calls from this thread: not in a host function of a stream
+ * (cudaLaunchHostFunc), nor after an error that ends the context. */
+bool MPII_Gpudt_engine_takes_calls(const MPII_Gpudt_engine_t * engine);
+
 /* Enter the context of an engine that was used before; an error if the program has destroyed it.
  *   entered  (OUT)  for MPII_Gpudt_ctx_leave; on failure nothing is entered */
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);

@@ -101,10 +101,8 @@ static int operands_find(struct MPII_Gpudt_update *up, const MPIR_Gpudt_target_t
         up->engine = o->buffer->side.engine;
     else if (operand_is_direct(up, res))
         up->engine = res->buffer->side.engine;
-    else if (target->mapping && MPII_Gpudt_engine_is_alive(target->engine))
-        up->engine = target->engine;
     else
-        up->engine = MPII_Gpudt_engine_any();
+        up->engine = MPII_Gpudt_target_engine(target);
     o->is_direct = operand_is_direct(up, o) && o->buffer->side.engine == up->engine;
     res->is_direct = operand_is_direct(up, res) && res->buffer->side.engine == up->engine;
     *is_good = target->own || (up->engine &&

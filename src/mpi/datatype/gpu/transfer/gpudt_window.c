@@ -203,9 +203,18 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
     goto fn_exit;
 }
 
-/* The engine for a copy between a buffer and a window: that of the buffer's memory, or any that is in use
- * if a GPU cannot access the buffer, rather one that has mapped the window. NULL: a message is better, or
- * there is none. */
+MPII_Gpudt_engine_t *MPII_Gpudt_target_engine(const MPIR_Gpudt_target_t * t)
+{
+    MPII_Gpudt_engine_t *engine;
+
+    if (t->mapping && MPII_Gpudt_engine_takes_calls(t->engine))
+        return t->engine;
+    engine = MPII_Gpudt_engine_any();
+    return engine && MPII_Gpudt_engine_takes_calls(engine) ? engine : NULL;
+}
+
+/* The engine for a copy between a buffer and a window: that of the buffer's memory, or another one if a
+ * GPU cannot access the buffer. NULL: a message is better, or there is none. */
 static MPII_Gpudt_engine_t *engine_find(const MPIR_Gpudt_target_t * t,
                                         const MPIR_Gpudt_buffer * buffer, MPI_Datatype datatype)
 {
@@ -214,8 +223,7 @@ static MPII_Gpudt_engine_t *engine_find(const MPIR_Gpudt_target_t * t,
     if (buffer->side.is_mixed)
         return NULL;
     if (engine == NULL)
-        engine = t->mapping && MPII_Gpudt_engine_is_alive(t->engine) ? t->engine :
-            MPII_Gpudt_engine_any();
+        engine = MPII_Gpudt_target_engine(t);
     if (engine && !MPII_Gpudt_is_good_for_shared(engine, buffer->size,
                                                  buffer->side.type || !HANDLE_IS_BUILTIN(datatype)))
         engine = NULL;

@@ -55,6 +55,10 @@ void MPII_Gpudt_series_note(MPIR_Gpudt_target_t * t, const struct MPIR_Gpudt_rma
 int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
                           struct MPII_Gpudt_mapping **mapping, CUdeviceptr * mem);
 
+/* An engine for an operation whose buffers are in memory that no GPU can access: rather one that has
+ * mapped the window. NULL: none is in use, or it takes no calls now. Then a message must do it. */
+MPII_Gpudt_engine_t *MPII_Gpudt_target_engine(const MPIR_Gpudt_target_t * t);
+
 /* Describe data in a window as memory of an engine.
  *   mem      (IN)   where its allocation is mapped, or the own window
  *   n        (IN)   bytes that the data must have
