@@ -81,9 +81,9 @@ typedef struct MPIR_Gpudt_series MPIR_Gpudt_series_t;
 MPIR_Gpudt_series_t *MPIR_Gpudt_series_find(MPIR_Gpudt_target_t * target,
                                             const struct MPIR_Gpudt_rma *r);
 
-/* Let an operation join a series of its kind, at the cost of a driver call where its buffer is in an
- * allocation that was not seen in the series: it is launched with that series' first operation, and
- * complete when that one is.
+/* Let an operation join a series of its kind, at the cost of one driver call at most, and of none if the
+ * one before it in that series was from the same allocation: it is launched with that series' first
+ * operation, and complete when that one is.
  *   series  (IN)  of MPIR_Gpudt_series_find
  * Returns false, with nothing done, if MPIR_Gpudt_target_move must do it: there is no series from the
  * allocation of the buffer, the data would not be within the window, or the first one has been

@@ -14,7 +14,7 @@
 #include "gpudt_update_impl.h"
 #include "gpudt_vars.h"
 #include "gpudt_window_impl.h"
-#include "engine/gpudt_contexts.h"
+#include "engine/gpudt_engine.h"
 
 /* Find the elements of a buffer. Returns false if they are not of one predefined type. */
 static bool elements_find(MPI_Aint count, MPI_Datatype datatype, MPI_Datatype * basic, int64_t * n)

@@ -292,8 +292,8 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     if (*op && !r->is_get && !(*op)->is_direct && buffer.side.ptr.mem == MPIR_GPUDT_MEM__HOST) {
         mpi_errno = MPIR_Gpudt_wait(*op);
         *op = NULL;
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*op && (*op)->queued.batch)
         MPII_Gpudt_series_note(target, r, *op, buffer.id, mem + target->offset);
 
