@@ -244,6 +244,38 @@ static void copies(int is_off)
     MPI_Type_free(&wider);
 }
 
+/* Contiguous copies of any length share launches: whole words apart, or, with is_mixed, at any
+ * addresses and together with packs. */
+static void contiguous(int is_mixed)
+{
+    unsigned long long launches = report_variable("gpudt_launches");
+    MPI_Datatype type;
+    oracle *map;
+    bool handled;
+
+    vectors_make(MANY, &type, &map);
+    for (int i = 0; i < MANY; i++) {
+        struct transfer *t = &transfers[i];
+        const long from = rng_range(&rng, 0, MEM_SZ / 4);
+        const long to = is_mixed ? rng_range(&rng, 0, MEM_SZ / 4) :
+            from % 4 + 4 * rng_range(&rng, 0, MEM_SZ / 16);
+        const long n = rng_range(&rng, 1, 1 << rng_range(&rng, 0, 12));
+
+        transfer_fill(t, map);
+        if (is_mixed && i % 8 == 5) {
+            transfer_start(t, type);
+            continue;
+        }
+        mem_write(&t->packed, 0, t->packed_image, MEM_SZ);
+        memcpy(t->packed_image + to, t->user_image + from, (size_t) n);
+        CHECK_MPI(MPIR_Gpudt_ilocalcopy(t->user.addr + from, n, MPI_BYTE, t->packed.addr + to, n,
+                                        MPI_BYTE, n, &t->op, &handled));
+        CHECK(handled);
+    }
+    many_end("contiguous copies", launches, 0);
+    vectors_free(MANY, &type, map);
+}
+
 /* An unpack started after several packs completes before them, since each operation is delayed by
  * itself. */
 static void two_directions(void)
@@ -296,6 +328,8 @@ int main(int argc, char **argv)
 
     equal_packs(is_off);
     copies(is_off);
+    for (int i = 0; i < ROUNDS && !is_off; i++)
+        contiguous(i % 2);
     if (is_off)
         two_directions();
     for (int i = 0; i < ROUNDS; i++)

@@ -29,6 +29,7 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_batch.cuh     \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_combine.cuh   \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copies.cuh    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copy.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_move.cuh      \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_pair.cuh      \

@@ -10,6 +10,7 @@
 #ifndef GPUDT_BATCH_CUH_INCLUDED
 #define GPUDT_BATCH_CUH_INCLUDED
 
+#include "gpudt_copies.cuh"
 #include "gpudt_kernel_list.h"
 #include "gpudt_move.cuh"
 #include "gpudt_pairbox.cuh"
@@ -50,23 +51,20 @@ GPUDT_FN void gpudt_batch_do(const struct MPII_Gpudt_args_batch &args)
 {
     __shared__ struct MPII_Gpudt_entry entry;
     __shared__ gpudt_batch_shared shared;
-    int lo = 0, hi = args.nentries;
-
-    while (hi - lo > 1) {
-        const int mid = (lo + hi) / 2;
-        if (args.first[mid] <= blockIdx.x)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    const uint64_t from = args.entries + (uint64_t) lo * sizeof(struct MPII_Gpudt_entry);
-    for (int i = (int) threadIdx.x; i < args.words[lo]; i += MPII_GPUDT_THREADS)
+    const int which = gpudt_move_of_block(args.first, args.nentries);
+    const uint64_t from = args.entries + (uint64_t) which * sizeof(struct MPII_Gpudt_entry);
+    for (int i = (int) threadIdx.x; i < args.words[which]; i += MPII_GPUDT_THREADS)
         ((uint64_t *) (void *) &entry)[i] = args.entries == 0 ?
-            args.entry[(uint32_t) lo * args.stride + (uint32_t) i] :
+            args.entry[(uint32_t) which * args.stride + (uint32_t) i] :
             gpudt_load<uint64_t>(from + 8 * (uint64_t) i);
     __syncthreads();            /* publishes entry */
 
-    const uint32_t block = blockIdx.x - args.first[lo];
+    const uint32_t block = blockIdx.x - args.first[which];
+    if (entry.kernel == MPII_GPUDT_KERNEL__COPIES) {
+        gpudt_copy_block(entry.args.copy, block);
+        gpudt_finish(entry.args.copy.end);
+        return;
+    }
     if (entry.kernel == MPII_GPUDT_KERNEL__PAIRBOX) {
         gpudt_batch_boxes(entry.args.pairbox, block);
         gpudt_finish(entry.args.pairbox.end);

@@ -32,8 +32,8 @@
 #define MPII_GPUDT_KERNEL_TRANSPOSES(K_)                        \
     MPII_GPUDT_KERNEL_UNITS(K_, transpose, none, transpose)
 
-/* Kernels whose work the batch kernel can do, besides pairbox: those for regular types, and those
- * for any type. */
+/* Kernels whose work the batch kernel can do, besides pairbox and copies: those for regular types, and
+ * those for any type. */
 #define MPII_GPUDT_KERNEL_BATCHED(K_)                           \
     MPII_GPUDT_KERNEL_UNITS(K_, box32, gpudt_box32, box)        \
     MPII_GPUDT_KERNEL_UNITS(K_, tree32, gpudt_tree32, tree)
@@ -77,6 +77,7 @@ enum MPII_Gpudt_kernel_e {
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_REDUCE_ID)
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_COMBINE_ID)
     MPII_GPUDT_KERNEL_REDUCES(MPII_GPUDT_KERNEL_UPDATE_ID)
+    MPII_GPUDT_KERNEL__COPIES,  /* gpudt_copies */
     MPII_GPUDT_KERNEL__BATCH,   /* gpudt_batch */
     MPII_GPUDT_NKERNELS
 };

@@ -12,6 +12,7 @@
 
 #include "gpudt_batch.cuh"
 #include "gpudt_combine.cuh"
+#include "gpudt_copies.cuh"
 #include "gpudt_pair.cuh"
 #include "gpudt_pairbox.cuh"
 #include "gpudt_pairlist.cuh"
@@ -84,6 +85,13 @@ MPII_GPUDT_KERNEL_REDUCES(GPUDT_COMBINE)
     }
 
 MPII_GPUDT_KERNEL_REDUCES(GPUDT_UPDATE)
+
+extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS)
+gpudt_copies(const __grid_constant__ struct MPII_Gpudt_args_copies args)
+{
+    gpudt_copies_do(args);
+    gpudt_finish(args.end);
+}
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)
 gpudt_batch(const __grid_constant__ struct MPII_Gpudt_args_batch args)

@@ -75,6 +75,12 @@
 #define MPII_GPUDT_COMBINE_BLOCKS 4
 #define MPII_GPUDT_COMBINE_LOADS 4
 
+/* Units that a thread of the kernel for copies has in flight, and those of a block. */
+#ifndef MPII_GPUDT_COPY_UNROLL
+#define MPII_GPUDT_COPY_UNROLL 4
+#endif
+#define MPII_GPUDT_COPY_UNITS (MPII_GPUDT_COPY_UNROLL * MPII_GPUDT_THREADS)
+
 /* Blocks of the batch kernel for which a multiprocessor must have registers. */
 #define MPII_GPUDT_BATCH_BLOCKS 4
 

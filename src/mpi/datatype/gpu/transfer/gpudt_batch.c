@@ -11,9 +11,11 @@
  *   move -> queue -> open batch -- the GPU is (nearly) idle --> launch -> flags
  *
  * The parameter blocks of a batch are in pinned memory, in one of a few *slots*. A slot is free
- * again when the flag of its launch is set. Each move has a flag of its own, too, except for those that
- * may lead: their end is that of the launch, and others can join them at the cost of a copy of their
- * parameters. */
+ * again when the flag of its launch is set. Each move has a flag of its own, too, but for short ones that
+ * are queued while the queue is held, for which the caller waits together, and those that may lead: their
+ * end is that of the launch. Others can join a leading one at the cost of a copy of its parameters.
+ *
+ * Short copies of contiguous memory that are alone in a batch have a small kernel of their own. */
 
 #include "mpiimpl.h"
 #include "gpudt_batch.h"
@@ -125,13 +127,18 @@ int MPII_Gpudt_batch_add(const struct MPII_Gpudt_move *m, const struct MPII_Gpud
                          bool * added)
 {
     struct MPII_Gpudt_planned what;
+    struct MPII_Gpudt_args_copy copy;
     struct MPII_Gpudt_plan plan;
 
     *added = false;
-    if (!MPII_Gpudt_batch_is_due(m->engine, m->lane, m->len, m->may_queue->may_wait) ||
-        !MPII_Gpudt_slot_plan(m, in, &plan))
+    if (!MPII_Gpudt_batch_is_due(m->engine, m->lane, m->len, m->may_queue->may_wait))
         return MPI_SUCCESS;
-    what = MPII_Gpudt_slot_planned(m, &plan);
+    if (MPII_Gpudt_slot_plan_copy(m, &copy))
+        what = MPII_Gpudt_slot_planned_copy(m, &copy);
+    else if (MPII_Gpudt_slot_plan(m, in, &plan))
+        what = MPII_Gpudt_slot_planned(m, &plan);
+    else
+        return MPI_SUCCESS;
     return MPII_Gpudt_batch_add_planned(m->engine, m->lane, &what, added);
 }
 
@@ -370,6 +377,11 @@ static bool joined_is_due(struct MPII_Gpudt_queue *queue)
         open->n == MPII_GPUDT_BATCH_MOVES : open_is_due(queue);
 }
 
+static bool ends_with_batch(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what)
+{
+    return what->queued->may_lead || (is_held(queue) && what->bytes <= MPII_GPUDT_BATCH_MEDIUM);
+}
+
 /* Add a planned move to the open slot, and launch the slot if it need not wait.
  *   added  (OUT)  set if the move was added; untouched if there is no kernel, slot or flag */
 static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -385,7 +397,7 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
-    if (what->queued->may_lead) {
+    if (ends_with_batch(queue, what)) {
         *what->flag = queue->open->flag;
         what->flag->is_borrowed = true;
     } else {

@@ -11,6 +11,7 @@
 #include "gpudt_limits.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
+#include "kernel/gpudt_tuning.h"
 #include "plan/gpudt_plan.h"
 
 bool MPII_Gpudt_slot_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
@@ -65,6 +66,41 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *
     };
 }
 
+/* Bytes of the widest unit of the kernel for copies. */
+#define COPY_UNIT_MAX 16
+
+bool MPII_Gpudt_slot_plan_copy(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_args_copy *copy)
+{
+    const uint64_t user = (uint64_t) (uintptr_t) m->side->addr + m->side->shift + (uint64_t) m->pos;
+    const uint64_t apart = user ^ m->contig;
+    const int64_t unit = apart % COPY_UNIT_MAX == 0 ? COPY_UNIT_MAX : apart % 8 == 0 ? 8 : 4;
+    const int64_t block = unit * MPII_GPUDT_COPY_UNITS;
+
+    if (m->side->type || apart % 4 || m->len == 0)
+        return false;
+    *copy = (struct MPII_Gpudt_args_copy) {
+        .src = m->unpack ? m->contig : user,
+        .dst = m->unpack ? user : m->contig,
+        .bytes = m->len
+    };
+    copy->end.nblocks =
+        (int32_t) (((int64_t) (copy->dst % COPY_UNIT_MAX) + m->len + block - 1) / block);
+    return true;
+}
+
+struct MPII_Gpudt_planned MPII_Gpudt_slot_planned_copy(const struct MPII_Gpudt_move *m,
+                                                       struct MPII_Gpudt_args_copy *copy)
+{
+    return (struct MPII_Gpudt_planned) {
+        .kernel = MPII_GPUDT_KERNEL__COPIES,.grid = (unsigned) copy->end.nblocks,
+        .args = copy,.args_sz = sizeof(*copy),.args_used = sizeof(*copy),.end = &copy->end,
+        .src_at = offsetof(struct MPII_Gpudt_args_copy, src),
+        .dst_at = offsetof(struct MPII_Gpudt_args_copy, dst),
+        .bytes = m->len,
+        .most_ahead = MPII_GPUDT_BATCH_AHEAD,.flag = m->flag,.queued = m->may_queue
+    };
+}
+
 /* Count a move whose entry is filled in.
  *   queued  (IN)  NULL: it has joined another one */
 static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *queued,
@@ -93,6 +129,8 @@ void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_p
     entry->kernel = what->kernel;
     memcpy(&entry->args, what->args, what->args_sz);    /* all: a single move is launched with it */
     slot->words[slot->n] = (uint16_t) ((args_at + what->args_used) / sizeof(uint64_t));
+    slot->are_copies = (slot->n == 0 || slot->are_copies) &&
+        what->kernel == MPII_GPUDT_KERNEL__COPIES;
     if (slot->n == 0) {
         slot->first_flag = *what->flag;
         slot->first_end = (struct MPII_Gpudt_end *)
@@ -125,32 +163,45 @@ void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_
     struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
 
     memcpy(entry, &slot->entries[place], slot->words[place] * sizeof(uint64_t));
+    slot->are_copies = slot->are_copies && entry->kernel == MPII_GPUDT_KERNEL__COPIES;
     address_shift(entry, lead->src_at, src_shift);
     address_shift(entry, lead->dst_at, dst_shift);
     slot->words[slot->n] = slot->words[place];
     entry_count(slot, NULL, lead->grid, lead->bytes, lead->most_ahead);
 }
 
+/* Whether the only move of a batch has a flag of its own, so that the batch needs none. */
+static bool ends_by_move(const struct MPII_Gpudt_slot *slot)
+{
+    return slot->n == 1 && !slot->first_flag.is_borrowed;
+}
+
 /* A batch of one move is launched as the move's own kernel. */
 static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                        struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
+                        struct MPII_Gpudt_slot *slot)
 {
-    int mpi_errno = MPI_SUCCESS;
-    const bool is_flag_used = slot->first_flag.is_borrowed;
-
-    if (is_flag_used)
+    if (!ends_by_move(slot))
         MPII_Gpudt_flag_ask(slot->first_end, &slot->flag);
-    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
-                                         &slot->entries[0].args);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_flight_add(flights, &slot->first_flag, slot->bytes);
-    if (!is_flag_used)
-        MPII_Gpudt_flag_put(engine, &slot->flag);
+    return MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
+                                    &slot->entries[0].args);
+}
 
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+/* A batch of nothing but copies. */
+static int launch_copies(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+                         struct MPII_Gpudt_slot *slot)
+{
+    struct MPII_Gpudt_args_copies args;
+
+    args.end.nblocks = (int32_t) slot->nblocks;
+    MPII_Gpudt_flag_ask(&args.end, ends_by_move(slot) ? &slot->first_flag : &slot->flag);
+    args.n = slot->n;
+    for (int i = 0; i < slot->n; i++) {
+        args.first[i] = slot->first[i];
+        args.copy[i] = slot->entries[i].args.copy;
+    }
+    if (ends_by_move(slot))
+        args.copy[0].end.flag = 0;
+    return MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks, &args);
 }
 
 /* Copy the entries of a slot to the parameter block, if there is room for them. */
@@ -170,26 +221,16 @@ static void entries_copy(const struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_a
 }
 
 static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
+                           struct MPII_Gpudt_slot *slot)
 {
-    int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_args_batch args = {.entries = slot->addr,.nentries = slot->n };
 
     memcpy(args.first, slot->first, slot->n * sizeof(args.first[0]));
     memcpy(args.words, slot->words, slot->n * sizeof(args.words[0]));
-    MPII_Gpudt_flag_ask(&args.end, &slot->flag);
     args.end.nblocks = (int32_t) slot->nblocks;
+    MPII_Gpudt_flag_ask(&args.end, &slot->flag);
     entries_copy(slot, &args);
-    mpi_errno = MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_Gpudt_flight_add(flights, &slot->flag, slot->bytes);
-    MPII_GPUDT_COUNT(batches, 1);
-    MPII_GPUDT_COUNT(batched, slot->n);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
 }
 
 int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -197,10 +238,30 @@ int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (slot->n == 1)
-        mpi_errno = launch_alone(engine, lane, slot, flights);
-    else if (slot->n > 1)
-        mpi_errno = launch_together(engine, lane, slot, flights);
-    MPII_GPUDT_COUNT(flags, mpi_errno ? 0 : slot->n);
+    if (slot->n == 0)
+        goto fn_exit;
+    /* Long moves are to end one by one */
+    if (slot->are_copies && slot->n <= MPII_GPUDT_COPIES && slot->bytes <= MPII_GPUDT_BURST_BYTES)
+        mpi_errno = launch_copies(engine, lane, slot);
+    else if (slot->n == 1)
+        mpi_errno = launch_alone(engine, lane, slot);
+    else
+        mpi_errno = launch_together(engine, lane, slot);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (ends_by_move(slot)) {
+        MPII_Gpudt_flight_add(flights, &slot->first_flag, slot->bytes);
+        MPII_Gpudt_flag_put(engine, &slot->flag);
+    } else {
+        MPII_Gpudt_flight_add(flights, &slot->flag, slot->bytes);
+    }
+    if (slot->n > 1) {
+        MPII_GPUDT_COUNT(batches, 1);
+        MPII_GPUDT_COUNT(batched, slot->n);
+    }
+    MPII_GPUDT_COUNT(flags, slot->n);
+
+  fn_exit:
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }

@@ -32,6 +32,7 @@ struct MPII_Gpudt_slot {
     int64_t bytes, most_ahead;  /* of all moves; of the last one */
     unsigned nblocks;
     bool is_patient;            /* more moves are going to join those that it has */
+    bool are_copies;            /* all moves are copies of contiguous memory */
     bool may_wait;              /* all moves may, and none is long */
     uint32_t first[MPII_GPUDT_BATCH_MOVES];
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
@@ -63,6 +64,14 @@ struct MPII_Gpudt_planned {
 /* What a plan from MPII_Gpudt_slot_plan for a move launches. */
 struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *m,
                                                   struct MPII_Gpudt_plan *plan);
+
+/* Plan a move from contiguous memory to contiguous memory by the kernel for copies, which needs no
+ * more than the addresses; false if it does not suit them. */
+bool MPII_Gpudt_slot_plan_copy(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_args_copy *copy);
+
+/* The same of a plan from MPII_Gpudt_slot_plan_copy. */
+struct MPII_Gpudt_planned MPII_Gpudt_slot_planned_copy(const struct MPII_Gpudt_move *m,
+                                                       struct MPII_Gpudt_args_copy *copy);
 
 /* Add a move to a slot that is not full.
  *   what  (IN)  has a flag with a word, which its parameter block gets, or that of the slot, borrowed */
