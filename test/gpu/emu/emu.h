@@ -315,6 +315,15 @@ struct CUmod_st {
 #define EMU_SHARED_DEFAULT ((size_t) 48 << 10)  /* maximum dynamic shared memory of a launch */
 
 bool emu_module_valid(CUmodule module);
+/* Copy the parameters of a kernel: *copy has a pointer into *data for each. Returns false if there is no
+ * memory or too many bytes. */
+bool emu_params_copy(const struct emu_kernel *kernel, void **params, void ***copy, char **data);
+bool emu_launch_valid(CUfunction function, const struct emu_launch *form);
+/* Enqueue a launch. form has the shape; the other members are filled in there. */
+CUresult emu_launch_make(const struct emu_kernel *kernel, CUstream stream,
+                         const struct emu_launch *form, void **params);
+void emu_graph_report(void);    /* emu_graph.c */
+void emu_graphs_close(CUcontext ctx);   /* caller holds emu_lock */
 CUresult emu_copy(CUdeviceptr dst, CUdeviceptr src, size_t n, CUstream stream, bool wait);
 void emu_module_report(void);
 void emu_modules_close(CUcontext ctx);

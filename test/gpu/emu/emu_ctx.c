@@ -83,6 +83,7 @@ static void ctx_end(struct CUctx_st *ctx)
     for (struct CUstream_st * s = ctx->streams; s; s = s->next)
         emu_stream_close(s);
     emu_events_close(ctx);
+    emu_graphs_close(ctx);
     emu_modules_close(ctx);
     emu_ctx_memory_free(ctx);
     ctx->is_alive = false;

@@ -73,23 +73,24 @@ static void launch_drop(struct emu_op *op)
     free(l);
 }
 
-/* Parameters are copied at the launch, since the program may reuse its variables at once. */
-static bool params_copy(struct launch *l, void **params)
+bool emu_params_copy(const struct emu_kernel *kernel, void **params, void ***copy, char **data)
 {
-    const struct emu_kernel *kernel = l->kernel;
     size_t total = 0, at = 0;
 
     for (int i = 0; i < kernel->nparams; i++)
         total += (kernel->param_sz[i] + 15) / 16 * 16;
     if (total > PARAMS_MAX)
         return false;
-    l->params = calloc((size_t) kernel->nparams + 1, sizeof(*l->params));
-    l->data = aligned_alloc(16, total + 16);
-    if (l->params == NULL || l->data == NULL)
+    *copy = calloc((size_t) kernel->nparams + 1, sizeof(**copy));
+    *data = aligned_alloc(16, total + 16);
+    if (*copy == NULL || *data == NULL) {
+        free(*copy);
+        free(*data);
         return false;
+    }
     for (int i = 0; i < kernel->nparams; i++) {
-        l->params[i] = l->data + at;
-        memcpy(l->params[i], params[i], kernel->param_sz[i]);
+        (*copy)[i] = *data + at;
+        memcpy((*copy)[i], params[i], kernel->param_sz[i]);
         at += (kernel->param_sz[i] + 15) / 16 * 16;
     }
     return true;
@@ -107,11 +108,14 @@ static bool shape_valid(const struct emu_launch *form)
     return threads <= 1024 && form->block[2] <= 64;
 }
 
-/* Enqueue a launch. form has the shape; the other members are filled in here. */
-static CUresult launch_make(const struct emu_kernel *kernel, CUstream stream,
-                            const struct emu_launch *form, void **params)
+bool emu_launch_valid(CUfunction function, const struct emu_launch *form)
 {
-    struct emu_op scratch;
+    return shape_valid(form) && form->shared_sz <= function->shared_max;
+}
+
+CUresult emu_launch_make(const struct emu_kernel *kernel, CUstream stream,
+                         const struct emu_launch *form, void **params)
+{
     struct launch *l = calloc(1, sizeof(*l));
 
     if (l == NULL)
@@ -122,9 +126,9 @@ static CUresult launch_make(const struct emu_kernel *kernel, CUstream stream,
     l->form.translate = kernel_translate;
     l->form.fail = kernel_fail;
     l->form.seed = emu_random();
-    if (!shape_valid(&l->form) || !params_copy(l, params)) {
-        scratch.args = l;
-        launch_drop(&scratch);
+    /* Parameters are copied, since the program may reuse its variables at once */
+    if (!shape_valid(&l->form) || !emu_params_copy(kernel, params, &l->params, &l->data)) {
+        free(l);
         return CUDA_ERROR_INVALID_VALUE;
     }
     return emu_enqueue(stream, launch_run, launch_drop, l, NULL);
@@ -143,7 +147,7 @@ EMU_EXPORT CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned int gx,
     stream = emu_stream_get(handle);
     EMU_CHECK(stream && stream->ctx == function->module->ctx, CUDA_ERROR_INVALID_HANDLE);
     EMU_CHECK(extra == NULL && shared_sz <= function->shared_max, CUDA_ERROR_INVALID_VALUE);
-    return emu_leave(launch_make(function->kernel, stream, &form, params));
+    return emu_leave(emu_launch_make(function->kernel, stream, &form, params));
 }
 
 EMU_EXPORT int emu_kernel_launch(const struct emu_kernel *kernel, const unsigned grid[3],
@@ -160,5 +164,5 @@ EMU_EXPORT int emu_kernel_launch(const struct emu_kernel *kernel, const unsigned
     stream = emu_stream_get(handle);
     EMU_CHECK(stream && stream->ctx == emu_current(), CUDA_ERROR_INVALID_HANDLE);
     EMU_CHECK(shared_sz <= EMU_SHARED_DEFAULT, CUDA_ERROR_INVALID_VALUE);
-    return (int) emu_leave(launch_make(kernel, stream, &form, params));
+    return (int) emu_leave(emu_launch_make(kernel, stream, &form, params));
 }

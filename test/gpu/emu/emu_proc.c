@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "emu.h"
+#include "emu_graph.h"
 
 /* name without "cu", version that introduced its present prototype */
 #define FUNCTIONS(F)                                                            \
@@ -32,6 +33,10 @@
     F(ModuleLoadData, 2000) F(ModuleLoadDataEx, 2010) F(ModuleUnload, 2000)     \
     F(ModuleGetFunction, 2000) F(FuncSetAttribute, 9000) F(LaunchHostFunc, 10000) \
     F(FuncGetAttribute, 2020) F(LaunchKernel, 4000)                             \
+    F(GraphCreate, 10000) F(GraphAddKernelNode, 10000) F(GraphDestroy, 10000)   \
+    F(GraphKernelNodeSetAttribute, 11000) F(GraphInstantiateWithFlags, 11040)   \
+    F(GraphExecKernelNodeSetParams, 10010) F(GraphExecDestroy, 10000)           \
+    F(GraphLaunch, 10000)                                                       \
     F(OccupancyMaxActiveBlocksPerMultiprocessor, 6050)                          \
     F(MemGetInfo, 3020) F(MemAlloc, 3020) F(MemFree, 3020)                      \
     F(MemAllocAsync, 11020) F(MemFreeAsync, 11020) F(MemAllocManaged, 6000)     \

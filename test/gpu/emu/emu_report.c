@@ -82,6 +82,7 @@ static long leaks_find(const char *kind, FILE * out)
     emu_stream_report();
     emu_event_report();
     emu_module_report();
+    emu_graph_report();
     emu_ctx_report();
     return leaks;
 }

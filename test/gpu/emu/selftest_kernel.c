@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "emu_graph.h"
 #include "selftest.h"
 
 struct copy_args {
@@ -48,6 +49,60 @@ static CUresult copy_launch(CUdeviceptr dst, CUdeviceptr src, unsigned n, unsign
     res = cuLaunchKernel(function("selftest_copy"), 4, 1, 1, 256, 1, 1, 0, NULL, params, NULL);
     memset(&args, 0xff, sizeof(args));  /* the launch has copied them */
     return res;
+}
+
+/* A launch of a graph has the parameters that were set last, also after they were set anew. */
+static void test_graph(void)
+{
+    enum { N = 4096 };
+    static unsigned in[N], out[2][N];
+    CUdeviceptr src, dst[2];
+    struct copy_args args;
+    unsigned add = 1;
+    void *params[] = { &args, &add };
+    CUDA_KERNEL_NODE_PARAMS_v1 node_params = {
+        .func = function("selftest_copy"),.gridDimX = 4,.gridDimY = 1,.gridDimZ = 1,
+        .blockDimX = 256,.blockDimY = 1,.blockDimZ = 1,.kernelParams = params
+    };
+    CUgraph graph;
+    CUgraphNode node;
+    CUgraphExec exec;
+
+    for (int i = 0; i < N; i++)
+        in[i] = (unsigned) i;
+    OK(cuMemAlloc(&src, sizeof(in)));
+    OK(cuMemcpyHtoD(src, in, sizeof(in)));
+    for (int i = 0; i < 2; i++)
+        OK(cuMemAlloc(&dst[i], sizeof(in)));
+    args = (struct copy_args) { src, dst[0], N };
+
+    OK(cuGraphCreate(&graph, 0));
+    EXPECT(cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_ERROR_INVALID_VALUE);
+    node_params.blockDimX = 1025;
+    EXPECT(cuGraphAddKernelNode(&node, graph, NULL, 0, &node_params), CUDA_ERROR_INVALID_VALUE);
+    node_params.blockDimX = 256;
+    OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &node_params));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    for (int i = 0; i < 2; i++) {
+        args.dst = dst[i];
+        add = 10 + (unsigned) i;
+        OK(cuGraphExecKernelNodeSetParams(exec, node, &node_params));
+        memset(&args, 0xff, sizeof(args));      /* both have been copied */
+        add = 0;
+        OK(cuGraphLaunch(exec, NULL));
+        args = (struct copy_args) { src, dst[i], N };
+    }
+    OK(cuGraphDestroy(graph));
+    EXPECT(cuGraphExecKernelNodeSetParams(exec, node, &node_params), CUDA_ERROR_INVALID_VALUE);
+    OK(cuGraphExecDestroy(exec));       /* while the launches are under way */
+    EXPECT(cuGraphLaunch(exec, NULL), CUDA_ERROR_INVALID_HANDLE);
+    for (int i = 0; i < 2; i++) {
+        OK(cuMemcpyDtoH(out[i], dst[i], sizeof(out[i])));
+        for (int k = 0; k < N; k++)
+            CHECK(out[i][k] == in[k] + 10 + (unsigned) i);
+        OK(cuMemFree(dst[i]));
+    }
+    OK(cuMemFree(src));
 }
 
 static void test_copy(void)
@@ -213,6 +268,7 @@ int main(void)
     test_module();
     OK(cuModuleLoadData(&module, image));
     test_copy();
+    test_graph();
     test_blocks();
     test_warps();
     test_bad_shapes();

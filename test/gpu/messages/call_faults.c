@@ -23,7 +23,7 @@
 /* Functions that a message may call several times, also late. */
 static const char *const NAMES[] = {
     "cuCtxPopCurrent", "cuCtxPushCurrent", "cuEventCreate", "cuEventQuery", "cuEventRecord",
-    "cuLaunchKernel", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemHostRegister",
+    "cuGraphLaunch", "cuLaunchKernel", "cuMemAlloc", "cuMemFree", "cuMemHostAlloc", "cuMemHostRegister",
     "cuMemHostUnregister", "cuMemcpyAsync", "cuPointerGetAttributes", "cuStreamSynchronize",
     "cuStreamWaitEvent"
 };

@@ -244,36 +244,41 @@ static void copies(int is_off)
     MPI_Type_free(&wider);
 }
 
-/* Contiguous copies of any length share launches: whole words apart, or, with is_mixed, at any
- * addresses and together with packs. */
+/* Contiguous copies of any length share launches: whole words apart, so that there are no others in the
+ * batch, or, with is_mixed, at any addresses. */
 static void contiguous(int is_mixed)
 {
-    unsigned long long launches = report_variable("gpudt_launches");
-    MPI_Datatype type;
-    oracle *map;
+    enum { MOST = 34, ROOM = 1 << 15, SZ = MOST * ROOM };       /* ROOM for each copy */
+    static unsigned char source[SZ], expected[SZ], seen[SZ];
+    const int n = (int) rng_range(&rng, 2, MOST);
+    MPIR_Gpudt_op *ops[MOST];
+    struct mem from, to;
     bool handled;
 
-    vectors_make(MANY, &type, &map);
-    for (int i = 0; i < MANY; i++) {
-        struct transfer *t = &transfers[i];
-        const long from = rng_range(&rng, 0, MEM_SZ / 4);
-        const long to = is_mixed ? rng_range(&rng, 0, MEM_SZ / 4) :
-            from % 4 + 4 * rng_range(&rng, 0, MEM_SZ / 16);
-        const long n = rng_range(&rng, 1, 1 << rng_range(&rng, 0, 12));
+    mem_alloc(&from, MEM__DEVICE, SZ);
+    mem_alloc(&to, MEM__DEVICE, SZ);
+    for (size_t i = 0; i < SZ; i++)
+        source[i] = (unsigned char) rng_next(&rng);
+    memset(expected, 0xa5, SZ);
+    mem_write(&from, 0, source, SZ);
+    mem_write(&to, 0, expected, SZ);
+    for (int i = 0; i < n; i++) {
+        const long len = rng_range(&rng, 1, 1 << rng_range(&rng, 0, 14));
+        const long at = i * ROOM + rng_range(&rng, 0, 64);
+        const long start = 4 * rng_range(&rng, 0, ROOM / 4) + (is_mixed ? rng_range(&rng, 0, 3) : at % 4);
 
-        transfer_fill(t, map);
-        if (is_mixed && i % 8 == 5) {
-            transfer_start(t, type);
-            continue;
-        }
-        mem_write(&t->packed, 0, t->packed_image, MEM_SZ);
-        memcpy(t->packed_image + to, t->user_image + from, (size_t) n);
-        CHECK_MPI(MPIR_Gpudt_ilocalcopy(t->user.addr + from, n, MPI_BYTE, t->packed.addr + to, n,
-                                        MPI_BYTE, n, &t->op, &handled));
+        memcpy(expected + at, source + start, (size_t) len);
+        CHECK_MPI(MPIR_Gpudt_ilocalcopy(from.addr + start, len, MPI_BYTE, to.addr + at, len,
+                                        MPI_BYTE, len, &ops[i], &handled));
         CHECK(handled);
     }
-    many_end("contiguous copies", launches, 0);
-    vectors_free(MANY, &type, map);
+    for (int i = 0; i < n; i++)
+        CHECK_MPI(MPIR_Gpudt_wait(ops[i]));
+    mem_read(&to, 0, seen, SZ);
+    if (memcmp(seen, expected, SZ) != 0)
+        report_fail("%d contiguous copies at once have moved wrong bytes", n);
+    mem_free(&from);
+    mem_free(&to);
 }
 
 /* An unpack started after several packs completes before them, since each operation is delayed by

@@ -16,6 +16,7 @@
     F(local_copies, "Copies from datatype to datatype in which GPU memory took part")           \
     F(bytes, "Bytes moved by these operations")                                                 \
     F(launches, "Kernels launched")                                                             \
+    F(graph_launches, "Of these, by a CUDA graph")                                              \
     F(flags, "Kernels that report their completion in pinned memory")                           \
     F(batches, "Kernels launched for several operations together")                              \
     F(batched, "Operations launched by these kernels")                                          \

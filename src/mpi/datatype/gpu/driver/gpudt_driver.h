@@ -75,6 +75,14 @@
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                   \
     F(FuncSetAttribute, 9000, "cuFuncSetAttribute")                                 \
+    F(GraphCreate, 10000, "cuGraphCreate")                                          \
+    F(GraphAddKernelNode, 10000, "cuGraphAddKernelNode")                            \
+    F(GraphKernelNodeSetAttribute, 11000, "cuGraphKernelNodeSetAttribute")          \
+    F(GraphInstantiateWithFlags, 11040, "cuGraphInstantiateWithFlags")              \
+    F(GraphExecKernelNodeSetParams, 10010, "cuGraphExecKernelNodeSetParams")        \
+    F(GraphLaunch, 10000, "cuGraphLaunch")                                          \
+    F(GraphExecDestroy, 10000, "cuGraphExecDestroy")                                \
+    F(GraphDestroy, 10000, "cuGraphDestroy")                                        \
     F(MemGetAddressRange, 3020, "cuMemGetAddressRange_v2")                          \
     F(IpcGetMemHandle, 4010, "cuIpcGetMemHandle")                                   \
     F(IpcOpenMemHandle, 11000, "cuIpcOpenMemHandle_v2")                             \

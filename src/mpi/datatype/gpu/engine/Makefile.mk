@@ -9,6 +9,7 @@ noinst_HEADERS +=                                  \
     src/mpi/datatype/gpu/engine/gpudt_engine.h     \
     src/mpi/datatype/gpu/engine/gpudt_export.h     \
     src/mpi/datatype/gpu/engine/gpudt_flag.h       \
+    src/mpi/datatype/gpu/engine/gpudt_graph.h      \
     src/mpi/datatype/gpu/engine/gpudt_import.h     \
     src/mpi/datatype/gpu/engine/gpudt_memops.h     \
     src/mpi/datatype/gpu/engine/gpudt_module.h     \
@@ -25,6 +26,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/engine/gpudt_engine.c     \
     src/mpi/datatype/gpu/engine/gpudt_export.c     \
     src/mpi/datatype/gpu/engine/gpudt_flag.c       \
+    src/mpi/datatype/gpu/engine/gpudt_graph.c      \
     src/mpi/datatype/gpu/engine/gpudt_import.c     \
     src/mpi/datatype/gpu/engine/gpudt_memops.c     \
     src/mpi/datatype/gpu/engine/gpudt_module.c     \

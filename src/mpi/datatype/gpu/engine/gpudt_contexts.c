@@ -10,6 +10,7 @@
 #include "gpudt_contexts.h"
 #include "gpudt_error.h"
 #include "gpudt_flag.h"
+#include "gpudt_graph.h"
 #include "gpudt_lock.h"
 #include "gpudt_module.h"
 #include "gpudt_pool.h"
@@ -234,6 +235,7 @@ static int engine_add(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx
     mpi_errno = MPII_Gpudt_engine_make(drv, device, ctx, engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
+    MPII_Gpudt_graphs_make(*engine);
     MPII_GPUDT_RANGE_INIT();
     (*engine)->next = engines;
     engines = *engine;
@@ -269,6 +271,7 @@ static void engine_end(MPII_Gpudt_engine_t * engine)
     MPII_Gpudt_uploads_free(engine, is_alive);
     MPII_Gpudt_flags_free(engine, is_alive);
     MPII_Gpudt_pools_free(engine, is_alive);
+    MPII_Gpudt_graphs_free(engine, is_alive);
     MPII_Gpudt_module_free(engine, is_alive);
     MPII_Gpudt_engine_free(engine, is_alive);
     if (is_alive)

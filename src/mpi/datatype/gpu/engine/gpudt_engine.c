@@ -77,12 +77,12 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->sentinel, SENTINEL_SZ), mpi_errno);
     MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->sentinel_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
                                                 engine->sentinel), mpi_errno);
-    for (int i = 0; i < MPII_GPUDT_NLANES; i++)
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++) {
+        engine->priorities[i] = lane_priority((enum MPII_Gpudt_lane_e) i, least, greatest);
         MPII_GPUDT_CHECK(drv, cuStreamCreateWithPriority(&engine->streams[i],
                                                          CU_STREAM_NON_BLOCKING,
-                                                         lane_priority((enum MPII_Gpudt_lane_e) i,
-                                                                       least, greatest)),
-                         mpi_errno);
+                                                         engine->priorities[i]), mpi_errno);
+    }
 
   fn_exit:
     return mpi_errno;

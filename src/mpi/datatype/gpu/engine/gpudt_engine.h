@@ -44,6 +44,7 @@ enum MPII_Gpudt_lane_e {
 #define MPII_GPUDT_NSEEN 16
 
 typedef struct MPII_Gpudt_engine MPII_Gpudt_engine_t;
+struct MPII_Gpudt_graphs;
 struct MPII_Gpudt_plan_cache;
 
 /* Frees what a file of a higher folder keeps for an engine that is no longer used.
@@ -63,6 +64,7 @@ struct MPII_Gpudt_engine {
     unsigned long long sentinel_id;
 
     CUstream streams[MPII_GPUDT_NLANES];
+    int priorities[MPII_GPUDT_NLANES];  /* of the streams */
     MPL_atomic_int_t nflying[MPII_GPUDT_NLANES];        /* transfers that callers test for their
                                                          * end */
     MPL_atomic_int_t nlong[MPII_GPUDT_NLANES];  /* the long ones of these */
@@ -91,6 +93,9 @@ struct MPII_Gpudt_engine {
                                                          * without the lock */
     MPL_atomic_int_t is_modest[MPII_GPUDT_NKERNELS];    /* true or false, likewise; see
                                                          * MPII_Gpudt_module_modest */
+
+    /* Of gpudt_graph.c, with locks of their own: an element for each lane; NULL: no memory. */
+    struct MPII_Gpudt_graphs *graphs;
 
     /* Of gpudt_stage.c, guarded by the lock of the progress engine. */
     struct MPII_Gpudt_area *stage;      /* staging memory; NULL: none yet */

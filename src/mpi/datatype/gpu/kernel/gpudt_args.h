@@ -259,15 +259,20 @@ struct MPII_Gpudt_args_copy {
     int64_t bytes;
 };
 
-#define MPII_GPUDT_COPIES 32    /* in a launch, at most */
+/* Maximum number of such copies in a launch, of the two kernels for them. Their parameter blocks differ
+ * only in that. */
+#define MPII_GPUDT_COPIES_FEW 8
+#define MPII_GPUDT_COPIES     32
 
-/* The parameter block of the kernel for several such copies. */
-struct MPII_Gpudt_args_copies {
-    struct MPII_Gpudt_end end;
-    int32_t n, pad;
-    uint32_t first[MPII_GPUDT_COPIES];  /* first block of the launch for each copy */
-    struct MPII_Gpudt_args_copy copy[MPII_GPUDT_COPIES];
-};
+#define MPII_GPUDT_ARGS_COPIES(name_, max_)                                     \
+    struct name_ {                                                              \
+        struct MPII_Gpudt_end end;                                              \
+        int32_t n, pad;                                                         \
+        uint32_t first[max_];   /* first block of the launch for each copy */   \
+        struct MPII_Gpudt_args_copy copy[max_];                                 \
+    }
+MPII_GPUDT_ARGS_COPIES(MPII_Gpudt_args_copies_few, MPII_GPUDT_COPIES_FEW);
+MPII_GPUDT_ARGS_COPIES(MPII_Gpudt_args_copies, MPII_GPUDT_COPIES);
 
 /* One move of a batch, in pinned host memory. */
 struct MPII_Gpudt_entry {

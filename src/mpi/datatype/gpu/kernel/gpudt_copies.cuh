@@ -73,12 +73,13 @@ GPUDT_FN int gpudt_move_of_block(const uint32_t *first, int n)
     return lo;
 }
 
-GPUDT_FN void gpudt_copies_do(const struct MPII_Gpudt_args_copies &args)
+template <class ARGS> GPUDT_FN void gpudt_copies_do(const ARGS &args)
 {
     const int i = gpudt_move_of_block(args.first, args.n);
 
     gpudt_copy_block(args.copy[i], blockIdx.x - args.first[i]);
     gpudt_finish(args.copy[i].end);
+    gpudt_finish(args.end);
 }
 
 #endif /* GPUDT_COPIES_CUH_INCLUDED */

@@ -87,10 +87,15 @@ MPII_GPUDT_KERNEL_REDUCES(GPUDT_COMBINE)
 MPII_GPUDT_KERNEL_REDUCES(GPUDT_UPDATE)
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS)
+gpudt_copies_few(const __grid_constant__ struct MPII_Gpudt_args_copies_few args)
+{
+    gpudt_copies_do(args);
+}
+
+extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS)
 gpudt_copies(const __grid_constant__ struct MPII_Gpudt_args_copies args)
 {
     gpudt_copies_do(args);
-    gpudt_finish(args.end);
 }
 
 extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, MPII_GPUDT_BATCH_BLOCKS)

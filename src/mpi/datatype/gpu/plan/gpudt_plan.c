@@ -68,6 +68,7 @@ const char *MPII_Gpudt_plan_kernel_name(int kernel)
         MPII_GPUDT_KERNEL_REDUCES(REDUCE_NAME)
         MPII_GPUDT_KERNEL_REDUCES(COMBINE_NAME)
         MPII_GPUDT_KERNEL_REDUCES(UPDATE_NAME)
+        "gpudt_copies_few",
         "gpudt_copies",
         "gpudt_batch"
     };

@@ -389,11 +389,14 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                      bool * added)
 {
     int mpi_errno = MPI_SUCCESS;
-    CUfunction together, alone;
+    CUfunction together, alone, few = NULL;
 
     mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__BATCH, &together);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_module_kernel(engine, what->kernel, &alone);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (what->kernel == MPII_GPUDT_KERNEL__COPIES)
+        mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__COPIES_FEW, &few);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
@@ -407,8 +410,11 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
         if (queue->open->n == 0) {
             MPII_Gpudt_module_modest(engine, MPII_GPUDT_KERNEL__BATCH, together, true);
             MPII_Gpudt_module_modest(engine, what->kernel, alone, true);
+            if (few)
+                MPII_Gpudt_module_modest(engine, MPII_GPUDT_KERNEL__COPIES_FEW, few, true);
             queue->open->together = together;
             queue->open->alone = alone;
+            queue->open->few = few;
         }
         MPII_Gpudt_slot_add(queue->open, what);
         *added = true;

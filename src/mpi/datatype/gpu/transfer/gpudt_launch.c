@@ -210,7 +210,7 @@ int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started
         MPII_Gpudt_flag_get(engine, l->lane, l->grid, flag);
     if (flag && flag->word)
         MPII_Gpudt_flag_ask(l->end, flag);
-    mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, function, l->grid, l->args);
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, l->kernel, function, l->grid, l->args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (flag && flag->word)
         MPII_GPUDT_COUNT(flags, 1);

@@ -182,26 +182,32 @@ static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lan
 {
     if (!ends_by_move(slot))
         MPII_Gpudt_flag_ask(slot->first_end, &slot->flag);
-    return MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks,
-                                    &slot->entries[0].args);
+    return MPII_Gpudt_kernel_launch(engine, lane, slot->entries[0].kernel, slot->alone,
+                                    slot->nblocks, &slot->entries[0].args);
 }
 
-/* A batch of nothing but copies. */
+/* A batch of nothing but copies. Of two kernels it takes the one with fewer parameters if it can. */
 static int launch_copies(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                          struct MPII_Gpudt_slot *slot)
 {
-    struct MPII_Gpudt_args_copies args;
+    const bool are_few = slot->n <= MPII_GPUDT_COPIES_FEW && slot->few;
+    const int kernel = are_few ? MPII_GPUDT_KERNEL__COPIES_FEW : MPII_GPUDT_KERNEL__COPIES;
+    struct MPII_Gpudt_args_copies_few few;
+    struct MPII_Gpudt_args_copies many;
+    struct MPII_Gpudt_end *end = are_few ? &few.end : &many.end;
+    uint32_t *first = are_few ? few.first : many.first;
+    struct MPII_Gpudt_args_copy *copy = are_few ? few.copy : many.copy;
 
-    args.end.nblocks = (int32_t) slot->nblocks;
-    MPII_Gpudt_flag_ask(&args.end, ends_by_move(slot) ? &slot->first_flag : &slot->flag);
-    args.n = slot->n;
-    for (int i = 0; i < slot->n; i++) {
-        args.first[i] = slot->first[i];
-        args.copy[i] = slot->entries[i].args.copy;
-    }
+    end->nblocks = (int32_t) slot->nblocks;
+    MPII_Gpudt_flag_ask(end, ends_by_move(slot) ? &slot->first_flag : &slot->flag);
+    few.n = many.n = slot->n;
+    memcpy(first, slot->first, slot->n * sizeof(*first));
+    for (int i = 0; i < slot->n; i++)
+        copy[i] = slot->entries[i].args.copy;
     if (ends_by_move(slot))
-        args.copy[0].end.flag = 0;
-    return MPII_Gpudt_kernel_launch(engine, lane, slot->alone, slot->nblocks, &args);
+        copy[0].end.flag = 0;
+    return MPII_Gpudt_kernel_launch(engine, lane, kernel, are_few ? slot->few : slot->alone,
+                                    slot->nblocks, are_few ? (void *) &few : (void *) &many);
 }
 
 /* Copy the entries of a slot to the parameter block, if there is room for them. */
@@ -230,7 +236,8 @@ static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     args.end.nblocks = (int32_t) slot->nblocks;
     MPII_Gpudt_flag_ask(&args.end, &slot->flag);
     entries_copy(slot, &args);
-    return MPII_Gpudt_kernel_launch(engine, lane, slot->together, slot->nblocks, &args);
+    return MPII_Gpudt_kernel_launch(engine, lane, MPII_GPUDT_KERNEL__BATCH, slot->together,
+                                    slot->nblocks, &args);
 }
 
 int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,

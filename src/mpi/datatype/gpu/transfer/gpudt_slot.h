@@ -27,6 +27,7 @@ struct MPII_Gpudt_slot {
     uint64_t addr;              /* device address of entries */
     struct MPII_Gpudt_flag flag;        /* of the batch's launch; no word: the slot is free */
     CUfunction together, alone; /* the batch kernel; the kernel of the first move */
+    CUfunction few;             /* the kernel for few copies; NULL: none */
     uint64_t number;            /* of the batch, unique in the process */
     int n;
     int64_t bytes, most_ahead;  /* of all moves; of the last one */

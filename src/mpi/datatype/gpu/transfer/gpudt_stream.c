@@ -13,15 +13,18 @@
 #include "kernel/gpudt_args.h"
 #include "driver/gpudt_ptr.h"
 #include "driver/gpudt_sharing.h"
+#include "engine/gpudt_graph.h"
 
-int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, int kernel,
                              CUfunction function, unsigned grid, const void *args)
 {
     int mpi_errno = MPI_SUCCESS;
     void *params[] = { (void *) args };
 
-    MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1, 0,
-                                                 engine->streams[lane], params, NULL), mpi_errno);
+    if (!MPII_Gpudt_graph_launch(engine, lane, kernel, function, grid, args))
+        MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1,
+                                                     0, engine->streams[lane], params, NULL),
+                         mpi_errno);
     MPII_GPUDT_COUNT(launches, 1);
 
   fn_exit:

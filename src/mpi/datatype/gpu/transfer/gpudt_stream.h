@@ -12,8 +12,10 @@
 #include "plan/gpudt_plan_pair.h"
 
 /* Launch a kernel in the current context.
- *   args  (IN)  its parameter block */
-int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
+ *   kernel    (IN)  enum MPII_Gpudt_kernel_e
+ *   function  (IN)  of MPII_Gpudt_module_kernel
+ *   args      (IN)  its parameter block */
+int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, int kernel,
                              CUfunction function, unsigned grid, const void *args);
 
 /* Start the driver's 2-D copy, or the 3-D one if there are planes. Returns its result, which
