@@ -40,12 +40,14 @@ bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffe
  *   mem  (OUT)  MPIR_GPUDT_EXPORT_SZ bytes, aligned to 8 */
 void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem);
 
-/* A reduction, from left to right: out[j] = in[0] op in[1] op ... in[nin - 1]. */
+/* A reduction, from left to right: out[j] = in[0] op in[1] op ... in[nin - 1]. Or, with is_each, no
+ * reduction, but copies of bytes: out[j] = in[j]. */
 struct MPIR_Gpudt_combine {
     const MPIR_Gpudt_buffer *own;       /* a buffer of this process, whose GPU does the work */
     MPI_Aint n;                 /* elements of the datatype, greater than 0 */
     MPI_Datatype datatype;
     MPI_Op op;
+    bool is_each;               /* nin == nout, datatype is MPI_BYTE */
     void (*others) (void);      /* called again and again while the GPU works */
     int nin, nout;              /* 1 to MPIR_GPUDT_COMBINE_MAX */
     struct MPIR_Gpudt_place {
@@ -56,11 +58,12 @@ struct MPIR_Gpudt_combine {
 };
 
 /* Do a reduction. Complete when the call returns.
- *   is_done  (OUT)  false: memory could not be mapped, and nothing was started */
+ *   is_done  (OUT)  false: memory could not be mapped, or no kernel can do the copies, and nothing was
+ *                   started */
 int MPIR_Gpudt_combine(const struct MPIR_Gpudt_combine *c, bool * is_done);
 
 /* Start a reduction; `others` is not called.
- *   op  (OUT)  as for MPIR_Gpudt_ipack; NULL: memory could not be mapped, and nothing was started */
+ *   op  (OUT)  as for MPIR_Gpudt_ipack; NULL: nothing was started, likewise */
 int MPIR_Gpudt_icombine(const struct MPIR_Gpudt_combine *c, MPIR_Gpudt_op ** op);
 
 #endif /* GPUDT_COMBINE_H_INCLUDED */

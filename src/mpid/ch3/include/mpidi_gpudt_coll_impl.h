@@ -197,6 +197,11 @@ bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Da
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                  MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 
+/* As MPIDI_Gpudt_alltoall, with blocks of any datatype and size (ch3u_gpudt_move.c). */
+bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                                MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+
 /* The collectives of these names among processes on several nodes, each node's part by a collective
  * of its own (ch3u_gpudt_nodes.c). Return as the functions in mpidi_gpudt_coll.h.
  *   bytes  (IN)  by which calls are classed, the same in all processes */

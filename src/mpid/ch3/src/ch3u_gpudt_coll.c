@@ -57,6 +57,9 @@ cvars:
 /* Bytes of a block up to which a kernel may move byte by byte. */
 #define MAX_NARROW (64 << 10)
 
+/* Bytes of a block of an all-to-all up to which all blocks of a process are moved by one kernel. */
+#define MAX_SHORT (512 << 10)
+
 /* Microseconds that calls must have lost by messages before memory is mapped, and what a call
  * loses: two messages and a kernel, and more for its bytes. Mapping takes about 60 for each buffer,
  * but 2,000 the first time. */
@@ -349,4 +352,53 @@ bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
     return !c.is_on_host && MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf,
                                                         recvcount, recvtype, comm, errflag,
                                                         mpi_errno_ptr);
+}
+
+/* Whether the blocks of an MPI_Alltoall are short, by what all processes give. */
+static bool is_short_alltoall(MPI_Aint recvcount, MPI_Datatype recvtype)
+{
+    MPI_Aint size;
+
+    MPIR_Datatype_get_size_macro(recvtype, size);
+    return size * recvcount <= MAX_SHORT;
+}
+
+static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                         MPI_Datatype recvtype)
+{
+    MPI_Aint n;
+
+    MPIR_Datatype_get_size_macro(recvtype, n);
+    n *= recvcount;
+    c->kind = MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
+    c->datatype = MPI_BYTE;
+    c->op = MPI_BOR;
+    c->is_apt = true;
+    c->n = c->n_out = n * c->comm->local_size;
+    c->in = data_of(sendbuf, sendtype, &c->is_apt);
+    c->out = data_of(recvbuf, recvtype, &c->is_apt);
+    /* The kernel moves words */
+    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4)
+        c->is_apt = false;
+}
+
+bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
+
+    /* In an intercommunicator there may be datatypes that do not exist, as they are not used */
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || sendbuf == MPI_IN_PLACE)
+        return false;
+    if (MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM == MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM_auto &&
+        is_short_alltoall(recvcount, recvtype)) {
+        alltoall_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype);
+        if (call_do(&c, mpi_errno_ptr))
+            return true;
+    }
+    return !c.is_on_host && MPIDI_Gpudt_alltoall_typed(sendbuf, sendcount, sendtype, recvbuf,
+                                                       recvcount, recvtype, comm, errflag,
+                                                       mpi_errno_ptr);
 }

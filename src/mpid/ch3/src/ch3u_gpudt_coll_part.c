@@ -47,6 +47,8 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
         return p;
     if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
         return (struct part) {.n = c->n };
+    if (c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT)
+        return (struct part) {.n = c->n / size };
     if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER) {
         p = (struct part) {.n = c->counts[rank] };
         for (int i = 0; i < rank; i++)
@@ -69,6 +71,7 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 {
     return c->kind == MPIDI_GPUDT_COLL__ALLREDUCE || c->kind == MPIDI_GPUDT_COLL__ALLGATHER ||
+        c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT ||
         rank == (c->kind == MPIDI_GPUDT_COLL__REDUCE ? c->root : c->comm->rank);
 }
 
@@ -79,6 +82,7 @@ static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
     const int rank = c->comm->rank;
     const struct part p = part_of(c, rank);
     const bool is_allgather = c->kind == MPIDI_GPUDT_COLL__ALLGATHER;
+    const bool is_alltoall = c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
     int64_t out_at = p.first * c->extent;
 
     if (p.n == 0)
@@ -87,12 +91,17 @@ static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
     combine->n = p.n;
     combine->datatype = c->datatype;
     combine->op = c->op;
-    if (is_allgather)
-        out_at = rank * c->n;
+    combine->is_each = is_alltoall;
+    if (is_allgather || is_alltoall)
+        out_at = rank * p.n;
     else if (is_scatter(c))
         out_at = 0;
     for (int i = 0; i < c->comm->local_size; i++) {
-        if (!is_allgather || i == rank)
+        if (is_alltoall)
+            combine->in[combine->nin++] = (struct MPIR_Gpudt_place) {
+                .buffer = c->in_buffer,.at = i * p.n
+            };
+        else if (!is_allgather || i == rank)
             combine->in[combine->nin++] = (struct MPIR_Gpudt_place) {
                 .buffer = i == rank ? c->in_buffer : NULL,
                 .export = k->exports[i].in,
@@ -170,6 +179,15 @@ static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MP
     goto fn_exit;
 }
 
+/* Let messages do what a process sends in an all-to-all. */
+static int blocks_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPIR_Sched_t s)
+{
+    const MPI_Aint n = c->n / c->comm->local_size;
+
+    return MPIR_Iscatter_intra_sched_auto(c->in, n, MPI_BYTE, (char *) c->out + rank * n, n,
+                                          MPI_BYTE, rank, c->comm, s);
+}
+
 /* Let messages do a part that its process did not start. */
 static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPIR_Sched_t s)
 {
@@ -188,6 +206,8 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPI
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
             return MPIR_Ireduce_intra_sched_auto(in, c->out, p.n, c->datatype, c->op, rank,
                                                  c->comm, s);
+        case MPIDI_GPUDT_COLL__ALLTOALL_SHORT:
+            return blocks_by_messages(c, rank, s);
         default:
             return block_by_messages(c, rank, s);
     }

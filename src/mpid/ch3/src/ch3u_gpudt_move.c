@@ -345,9 +345,9 @@ bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
 }
 
 /* In place, an all-to-all would overwrite what others are to read. */
-bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                                MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
     const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
     const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };

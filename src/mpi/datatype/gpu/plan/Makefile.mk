@@ -9,6 +9,7 @@ noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
     src/mpi/datatype/gpu/plan/gpudt_image.h      \
     src/mpi/datatype/gpu/plan/gpudt_plan.h       \
+    src/mpi/datatype/gpu/plan/gpudt_plan_copies.h \
     src/mpi/datatype/gpu/plan/gpudt_plan_pair.h  \
     src/mpi/datatype/gpu/plan/gpudt_plan_reduce.h \
     src/mpi/datatype/gpu/plan/gpudt_plan_shape.h \
@@ -22,6 +23,7 @@ mpi_core_sources +=                              \
     src/mpi/datatype/gpu/plan/gpudt_image.c      \
     src/mpi/datatype/gpu/plan/gpudt_plan.c       \
     src/mpi/datatype/gpu/plan/gpudt_plan_box.c   \
+    src/mpi/datatype/gpu/plan/gpudt_plan_copies.c \
     src/mpi/datatype/gpu/plan/gpudt_plan_copy.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_list.c  \
     src/mpi/datatype/gpu/plan/gpudt_plan_pair.c  \

@@ -19,6 +19,7 @@
 #include "driver/gpudt_range.h"
 #include "engine/gpudt_contexts.h"
 #include "engine/gpudt_module.h"
+#include "plan/gpudt_plan_copies.h"
 #include "plan/gpudt_plan_reduce.h"
 
 #include <float.h>
@@ -114,25 +115,80 @@ static bool places_find(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t 
     return true;
 }
 
+/* A launch. */
+struct combine_plan {
+    int kernel;
+    unsigned grid;
+    union {
+        struct MPII_Gpudt_args_combine combine;
+        struct MPII_Gpudt_args_copies_few copies;
+    } args;
+    struct MPII_Gpudt_end *end;
+};
+
+/* Plan copies. Returns false if their kernel cannot do them. */
+static bool copies_plan(const struct MPII_Gpudt_plan_combine_in *in, struct combine_plan *plan)
+{
+    struct MPII_Gpudt_args_copies_few *args = &plan->args.copies;
+    unsigned blocks;
+
+    MPII_GPUDT_STATIC_ASSERT(MPII_GPUDT_COMBINE_MAX <= MPII_GPUDT_COPIES_FEW, "they have room");
+    if (in->max_blocks > 0)
+        return false;
+    plan->kernel = MPII_GPUDT_KERNEL__COPIES_FEW;
+    plan->grid = 0;
+    for (int i = 0; i < in->nout; i++) {
+        blocks = MPII_Gpudt_plan_copy_set(in->in[i], in->out[i], in->n * in->size, &args->copy[i]);
+        if (blocks == 0)
+            return false;
+        args->first[i] = plan->grid;
+        plan->grid += blocks;
+    }
+    args->n = in->nout;
+    plan->end = &args->end;
+    memset(plan->end, 0, sizeof(*plan->end));
+    plan->end->nblocks = (int32_t) plan->grid;
+    return true;
+}
+
+static void reduction_plan(const struct MPII_Gpudt_plan_combine_in *in, struct combine_plan *plan)
+{
+    struct MPII_Gpudt_plan_combine made;
+
+    MPII_Gpudt_plan_combine_make(in, &made);
+    plan->kernel = made.kernel;
+    plan->grid = made.grid;
+    plan->args.combine = made.args;
+    plan->end = &plan->args.combine.end;
+}
+
+/* Returns false if the kernel cannot do it. */
+static bool combine_plan(const struct MPII_Gpudt_plan_combine_in *in, bool is_each,
+                         struct combine_plan *plan)
+{
+    if (is_each && !copies_plan(in, plan))
+        return false;
+    if (!is_each)
+        reduction_plan(in, plan);
+    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
+        fprintf(stderr, "[%d] gpudt: combine %lld elements of %d bytes of %d operands, to %d places%s\n",
+                MPIR_Process.rank, (long long) in->n, in->size, in->nin, in->nout,
+                is_each ? ", each to one" : "");
+    return true;
+}
+
 /* Launch the kernel.
  *   is_waited_for  (IN)  if not, it ends with a flag or an event */
-static int combine_launch(MPIR_Gpudt_op * op, const struct MPII_Gpudt_plan_combine_in *in,
-                          bool is_waited_for)
+static int combine_launch(MPIR_Gpudt_op * op, struct combine_plan *plan, bool is_waited_for)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPII_Gpudt_plan_combine plan;
     bool is_started = false;
-
-    MPII_Gpudt_plan_combine_make(in, &plan);
-    if (unlikely(MPIR_CVAR_GPUDT_TRACE))
-        fprintf(stderr, "[%d] gpudt: combine %lld elements of %d bytes of %d operands, %lld quads, "
-                "to %d places\n", MPIR_Process.rank, (long long) in->n, in->size, in->nin,
-                (long long) plan.args.nquads, in->nout);
     struct MPII_Gpudt_launch launch = {
         .engine = op->engine,.lane = op->lane,
-        .kernel = plan.kernel,.grid = plan.grid,.args = &plan.args,.end = &plan.args.end,
+        .kernel = plan->kernel,.grid = plan->grid,.args = &plan->args,.end = plan->end,
         .flag = &op->slice[0].flag[0],.is_waited_for = is_waited_for
     };
+
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
@@ -181,8 +237,9 @@ static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t
     int mpi_errno = MPI_SUCCESS;
     CUfunction function = NULL;
     MPIR_Gpudt_op *op = NULL;
+    struct combine_plan plan;
     struct MPII_Gpudt_plan_combine_in in = {
-        .kernel = MPII_GPUDT_KERNEL_COMBINE_OF(r->kernel),.op = r->op,.size = r->size,
+        .kernel = c->is_each ? MPII_GPUDT_KERNEL__COPIES_FEW : MPII_GPUDT_KERNEL_COMBINE_OF(r->kernel),.op = r->op,.size = r->size,
         .is_dense = r->is_dense,.nin = c->nin,.nout = c->nout,.n = c->n * r->parts,
         .nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
     };
@@ -191,9 +248,9 @@ static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (function)
         op = op_make(engine);
-    if (op && places_find(c, engine, &in, op->mapped)) {
+    if (op && places_find(c, engine, &in, op->mapped) && combine_plan(&in, c->is_each, &plan)) {
         MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
-        mpi_errno = combine_launch(op, &in, is_waited_for);
+        mpi_errno = combine_launch(op, &plan, is_waited_for);
         MPII_GPUDT_RANGE_POP();
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_GPUDT_COUNT(reductions_direct, 1);

@@ -11,8 +11,8 @@
 #include "gpudt_limits.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
-#include "kernel/gpudt_tuning.h"
 #include "plan/gpudt_plan.h"
+#include "plan/gpudt_plan_copies.h"
 
 bool MPII_Gpudt_slot_plan(const struct MPII_Gpudt_move *m, const struct MPII_Gpudt_plan_in *in,
                           struct MPII_Gpudt_plan *plan)
@@ -66,26 +66,13 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned(const struct MPII_Gpudt_move *
     };
 }
 
-/* Bytes of the widest unit of the kernel for copies. */
-#define COPY_UNIT_MAX 16
-
 bool MPII_Gpudt_slot_plan_copy(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_args_copy *copy)
 {
     const uint64_t user = (uint64_t) (uintptr_t) m->side->addr + m->side->shift + (uint64_t) m->pos;
-    const uint64_t apart = user ^ m->contig;
-    const int64_t unit = apart % COPY_UNIT_MAX == 0 ? COPY_UNIT_MAX : apart % 8 == 0 ? 8 : 4;
-    const int64_t block = unit * MPII_GPUDT_COPY_UNITS;
 
-    if (m->side->type || apart % 4 || m->len == 0)
-        return false;
-    *copy = (struct MPII_Gpudt_args_copy) {
-        .src = m->unpack ? m->contig : user,
-        .dst = m->unpack ? user : m->contig,
-        .bytes = m->len
-    };
-    copy->end.nblocks =
-        (int32_t) (((int64_t) (copy->dst % COPY_UNIT_MAX) + m->len + block - 1) / block);
-    return true;
+    return m->side->type == NULL &&
+        MPII_Gpudt_plan_copy_set(m->unpack ? m->contig : user, m->unpack ? user : m->contig, m->len,
+                                 copy) > 0;
 }
 
 struct MPII_Gpudt_planned MPII_Gpudt_slot_planned_copy(const struct MPII_Gpudt_move *m,
