@@ -11,7 +11,8 @@
  *     all: exchange whether that was done
  *
  * The part of a reduction is an equal share of the elements, or the block of the process. An
- * allgather is a reduction of one operand: each process writes its block to all.
+ * allgather is a reduction of one operand: each process writes its block to all. In an all-to-all of
+ * short contiguous blocks each process writes its blocks, one to each.
  *
  * No kernel waits for another process. Each element is combined by one process, from left to right
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
