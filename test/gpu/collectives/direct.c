@@ -274,6 +274,61 @@ static void faults_run(int is_new, int victim)
     CHECK(at > 3);
 }
 
+/* The same of short blocks of an all-to-all, which one kernel writes to all. */
+static void blocks_faults_run(int is_new, int victim)
+{
+    enum { N = 1024, MAX_CALLS = 200 };
+    MPI_Comm comm = MPI_COMM_NULL;
+    struct mem from, to;
+    const size_t sz = (size_t) (nprocs * N) * sizeof(int);
+    int *values = malloc(sz), fired = 1, err, failed, nfailed;
+    long at;
+
+    for (at = 1; fired && at < MAX_CALLS; at++) {
+        if (is_new || at == 1) {
+            mem_alloc(&from, kind, sz);
+            mem_alloc(&to, kind, sz);
+            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+            for (int i = 0; i < nprocs * N; i++)
+                values[i] = i + 7 * rank;
+            mem_write(&from, 0, values, sz);
+        }
+        for (int repeat = 0; repeat < 2; repeat++) {
+            memset(values, 0xff, sz);
+            mem_write(&to, 0, values, sz);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (repeat == 0 && rank == victim)
+                gpu.emu_fail_set(NULL, at, CODE, 1);
+            err = MPI_Alltoall(from.addr, N, MPI_INT, to.addr, N, MPI_INT, comm);
+            if (repeat == 0 && rank == victim) {
+                fired = gpu.emu_failed_count() > 0;
+                gpu.emu_fail_set(NULL, 0, 0, 1);
+            }
+            failed = err != MPI_SUCCESS;
+            CHECK_MPI(MPI_Allreduce(&failed, &nfailed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+            mem_read(&to, 0, values, sz);
+            for (int i = 0; i < nprocs * N && nfailed == 0; i++) {
+                if (values[i] != rank * N + i % N + 7 * (i / N)) {
+                    report_fail("call %ld of rank %d fails: element %d is %d", at, victim, i,
+                                values[i]);
+                    break;
+                }
+            }
+            if (repeat == 1 && err)
+                report_fail("after call %ld of rank %d has failed: %s", at, victim,
+                            report_mpi_text(err));
+        }
+        CHECK_MPI(MPI_Bcast(&fired, 1, MPI_INT, victim, MPI_COMM_WORLD));
+        if (is_new || !fired || at + 1 == MAX_CALLS) {
+            mem_free(&from);
+            mem_free(&to);
+            MPI_Comm_free(&comm);
+        }
+    }
+    CHECK(at > 3);
+    free(values);
+}
+
 void direct_faults_run(enum mode which)
 {
     mode = which;
@@ -283,6 +338,8 @@ void direct_faults_run(enum mode which)
         report_fail("only the emulated driver fails on demand");
     for (int i = 0; i < 4 && gpu.is_emulated; i++)
         faults_run(i / 2, i % 2);
+    for (int i = 0; i < 4 && gpu.is_emulated && mode == MODE__BLOCKING; i++)
+        blocks_faults_run(i / 2, i % 2);
     if (gpu.is_emulated)
         direct_move_faults_run(kind, mode);
 }

@@ -17,6 +17,7 @@
 struct MPIDI_Gpudt_coll_name {
     struct MPIR_Gpudt_operand in, out;
     uint64_t gpu;
+    int64_t bytes;              /* of the operand */
     int32_t is_able;            /* false: its buffers are not for this way */
     int32_t has_gpu;            /* false: not even one with datatypes is */
 };

@@ -364,14 +364,16 @@ static bool is_short_alltoall(MPI_Aint recvcount, MPI_Datatype recvtype)
     return size * recvcount <= MAX_SHORT;
 }
 
-static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf, MPI_Aint sendcount,
                          MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                          MPI_Datatype recvtype)
 {
-    MPI_Aint n;
+    MPI_Aint n, sent;
 
     MPIR_Datatype_get_size_macro(recvtype, n);
+    MPIR_Datatype_get_size_macro(sendtype, sent);
     n *= recvcount;
+    sent *= sendcount;
     c->kind = MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
     c->datatype = MPI_BYTE;
     c->op = MPI_BOR;
@@ -379,8 +381,9 @@ static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
     c->n = c->n_out = n * c->comm->local_size;
     c->in = data_of(sendbuf, sendtype, &c->is_apt);
     c->out = data_of(recvbuf, recvtype, &c->is_apt);
-    /* The kernel moves words */
-    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4)
+    /* The kernel moves words, by as many blocks of threads as it takes */
+    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4 || sent != n ||
+        MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         c->is_apt = false;
 }
 
@@ -395,7 +398,7 @@ bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
         return false;
     if (MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM == MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM_auto &&
         is_short_alltoall(recvcount, recvtype)) {
-        alltoall_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype);
+        alltoall_set(&c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
         if (call_do(&c, mpi_errno_ptr))
             return true;
     }

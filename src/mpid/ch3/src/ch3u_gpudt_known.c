@@ -43,6 +43,7 @@ void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpu
     struct MPIDI_Gpudt_past *past = c->past;
 
     memset(own, 0, sizeof(*own));
+    own->bytes = c->n * c->extent;
     own->has_gpu = MPIR_Gpudt_is_present();
     if (buffers_describe(c, own)) {
         if (past->known == NULL)
@@ -58,7 +59,8 @@ static bool are_able(struct MPIDI_Gpudt_coll_call *c)
 
     c->is_on_host = true;
     for (int i = 0; i < c->comm->local_size; i++) {
-        is_able = is_able && c->name[i].is_able;
+        /* MPICH's algorithm reports lengths that do not match */
+        is_able = is_able && c->name[i].is_able && c->name[i].bytes == c->name[0].bytes;
         c->is_on_host = c->is_on_host && !c->name[i].has_gpu;
         /* Each kernel would wait for the GPU to switch between processes */
         if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER || c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT)

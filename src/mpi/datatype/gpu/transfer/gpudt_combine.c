@@ -239,7 +239,8 @@ static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t
     MPIR_Gpudt_op *op = NULL;
     struct combine_plan plan;
     struct MPII_Gpudt_plan_combine_in in = {
-        .kernel = c->is_each ? MPII_GPUDT_KERNEL__COPIES_FEW : MPII_GPUDT_KERNEL_COMBINE_OF(r->kernel),.op = r->op,.size = r->size,
+        .kernel = c->is_each ? MPII_GPUDT_KERNEL__COPIES_FEW :
+            MPII_GPUDT_KERNEL_COMBINE_OF(r->kernel),.op = r->op,.size = r->size,
         .is_dense = r->is_dense,.nin = c->nin,.nout = c->nout,.n = c->n * r->parts,
         .nsms = engine->nsms,.max_blocks = MPIR_CVAR_GPUDT_MAX_BLOCKS
     };

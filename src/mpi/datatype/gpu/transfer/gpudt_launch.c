@@ -205,7 +205,8 @@ int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started
     }
     MPII_Gpudt_module_modest(engine, l->kernel, function,
                              !l->is_waited_for || l->kernel == MPII_GPUDT_KERNEL__PAIR32 ||
-                             l->kernel == MPII_GPUDT_KERNEL__PAIR64);
+                             l->kernel == MPII_GPUDT_KERNEL__PAIR64 ||
+                             l->kernel == MPII_GPUDT_KERNEL__COPIES_FEW);
     if (flag && (l->grid <= MPII_GPUDT_FLAG_BLOCKS || !l->is_waited_for))
         MPII_Gpudt_flag_get(engine, l->lane, l->grid, flag);
     if (flag && flag->word)
