@@ -19,6 +19,9 @@
  *   window    the same for many more messages at once than there are places for segments
  *   fetched   the same for long messages, which the copy engine brings to the receiver's GPU, if each
  *             process has one, before they are unpacked
+ *   ahead     with MPIR_CVAR_GPUDT_DIRECT=staged and two GPUs: kernels that unpack are launched while the
+ *             other end packs
+ *   missed    the same, and the one end is so much slower at times that they give up
  *   starved   three processes, and a GPU that takes 0.2 s for anything: a message is sent while all
  *             places are held by messages whose receiver does not call MPI
  *   beside    with a GPU that is slow to start anything: long ones are copied two at a time
@@ -264,6 +267,48 @@ static void fetched(void)
     CHECK(n <= 8 && (n > 0) == mem_exists(MEM__OTHER_DEVICE));
 }
 
+/* Messages one at a time from rank 0 to rank 1. */
+static void sequence(void)
+{
+    enum { n = 60 };
+    const int is_far = mem_exists(MEM__OTHER_DEVICE);
+    struct side s;
+    MPI_Datatype type;
+
+    MPI_Type_vector(5000, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    side_make(&s, kind, type, 1, 0);
+    for (int i = 0; i < n; i++) {
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Ssend(s.buf, 1, type, 1, i, MPI_COMM_WORLD));
+            side_check(&s, "a send buffer", i, s.size);
+        } else {
+            side_clear(&s, i);
+            CHECK_MPI(MPI_Recv(s.buf, 1, type, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+        }
+    }
+    CHECK(report_variable("gpudt_direct_staged") == (rank == 1 ? n : 0));
+    CHECK((report_variable("gpudt_staged_ahead") > 0) == (rank == 1 && is_far));
+    side_free(&s);
+    MPI_Type_free(&type);
+}
+
+static void ahead(void)
+{
+    sequence();
+    /* On a busy machine some give up */
+    CHECK(report_variable("gpudt_staged_missed") < report_variable("gpudt_staged_ahead") || rank == 0 ||
+          !mem_exists(MEM__OTHER_DEVICE));
+}
+
+static void missed(void)
+{
+    sequence();
+    CHECK((report_variable("gpudt_staged_missed") > 0) == (report_variable("gpudt_staged_ahead") > 0));
+}
+
 static void starved(void)
 {
     enum { seconds = 5 };
@@ -489,7 +534,8 @@ int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
-        {"window", window}, {"fetched", fetched}, {"starved", starved}, {"beside", beside},
+        {"window", window}, {"fetched", fetched}, {"ahead", ahead}, {"missed", missed},
+        {"starved", starved}, {"beside", beside},
         {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded}, {"late", late},
         {"auto", automatic}, {"hidden", hidden}
     };

@@ -176,11 +176,17 @@ char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz);
 
 /* Start to pack bytes [first, first + n) of a buffer into staging memory of this process, or to
  * unpack them from that of another one.
- *   packed  (IN)   in the staging memory
+ *   packed  (IN)   in the staging memory; if value is not 0, at the beginning of a place
+ *   value   (IN/OUT)  pack: set to the value by which the semaphore of the place tells the end; 0: it
+ *                     does not. Unpack: 0 if the data is there. Else that value: a kernel is launched
+ *                     that waits for it, though not for long; set to 0 if nothing was started instead
  *   op      (OUT)  as for MPIR_Gpudt_ipack */
-int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
-                          MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
-                          MPIR_Gpudt_op ** op);
+int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer, MPI_Aint first,
+                          MPI_Aint n, char *packed, bool unpack, int *value, MPIR_Gpudt_op ** op);
+
+/* After the end of an operation that unpacked with a value: whether it moved less than all, as its
+ * kernel did not wait long enough. To be called once. */
+bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed);
 
 /* The number of the process that made an offer; 0: not known. */
 uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer);

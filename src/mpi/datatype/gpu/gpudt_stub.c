@@ -300,11 +300,15 @@ char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
     return NULL;
 }
 
-int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
-                          MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
-                          MPIR_Gpudt_op ** op)
+int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer, MPI_Aint first,
+                          MPI_Aint n, char *packed, bool unpack, int *value, MPIR_Gpudt_op ** op)
 {
     return MPI_ERR_INTERN;
+}
+
+bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
+{
+    return true;
 }
 
 uint64_t MPIR_Gpudt_buffer_gpu(const MPIR_Gpudt_buffer * buffer)

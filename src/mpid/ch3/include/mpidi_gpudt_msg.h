@@ -64,6 +64,10 @@ struct MPIDI_Gpudt_segment {
     int64_t len;                /* bytes to move; 0: the data is dropped */
     MPIR_Gpudt_op *op;          /* pack or unpack operation while moving; NULL: complete */
     int credit;                 /* sender: the receiver's number of the segment */
+    int value;                  /* staged: of the semaphore of its place, as of MPIR_Gpudt_stage_move */
+    bool is_ahead;              /* receiver: it was launched before the sender said that its data is
+                                 * there, which it has not done yet */
+    bool is_missed;             /* receiver: that was in vain */
     bool is_shared;             /* sender: mem is in the receiver's pool, or in the stage */
     bool is_pooled;             /* the chunk is from the pool */
 };
@@ -210,6 +214,12 @@ struct MPIDI_Gpudt_segment *MPIDI_Gpudt_segment_find(struct MPIDI_Gpudt_msg *msg
 /* A segment's data has arrived: unpack it, unless the message has failed. */
 void MPIDI_Gpudt_segment_unpack(struct MPIDI_Gpudt_segment *segment);
 
+/* A segment's data is on its way to its place of the stage: launch a kernel that waits for it, if that
+ * is possible, and makes sense after what came of earlier ones.
+ *   value  (IN)  as of MPIR_Gpudt_stage_move
+ * Returns false if nothing was done. */
+bool MPIDI_Gpudt_segment_unpack_ahead(struct MPIDI_Gpudt_segment *segment, int value);
+
 /* Release the segments that have been unpacked. */
 void MPIDI_Gpudt_moved_clear(struct MPIDI_Gpudt_msg *msg);
 
@@ -335,6 +345,9 @@ void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send);
 
 /* Free what is left of the offer of a message that is freed. */
 void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg);
+
+/* Whether the offers that are open are those of one long message. */
+bool MPIDI_Gpudt_direct_is_only(void);
 
 /* Receive a message by the sender's offer, if that is possible.
  *   rreq    (IN)  matched with the message

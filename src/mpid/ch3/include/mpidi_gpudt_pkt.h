@@ -58,6 +58,8 @@ enum {
     MPIDI_GPUDT_DATA__FOLLOWS,  /* the data follows the packet */
     MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in a place of the
                                  * stage */
+    MPIDI_GPUDT_DATA__COMING,   /* the sender's kernel packs the data into a place of the stage, and
+                                 * then signals its semaphore; _SHARED follows in any case */
     MPIDI_GPUDT_DATA__UNSTAGED, /* no data: the sender finds no places, and the message is to pass
                                  * through chunks instead */
     MPIDI_GPUDT_DATA__PUSHED,   /* the data is in the receiver's buffer, all of it */
@@ -76,6 +78,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     int64_t place;              /* of a staged segment: its position in the staging memory, bytes */
     int segment;                /* number in the credit */
     int where;                  /* MPIDI_GPUDT_DATA__... */
+    int value;                  /* of the semaphore, with MPIDI_GPUDT_DATA__COMING */
 } MPIDI_CH3_Pkt_gpudt_data_t;
 
 #endif /* MPIDI_GPUDT_PKT_H_INCLUDED */

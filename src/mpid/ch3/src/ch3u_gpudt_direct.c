@@ -156,6 +156,11 @@ void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg)
     }
 }
 
+bool MPIDI_Gpudt_direct_is_only(void)
+{
+    return nlong == 1;
+}
+
 /* ---- receiving ---- */
 
 static void pull_advance(struct MPIDI_Gpudt_msg *msg)

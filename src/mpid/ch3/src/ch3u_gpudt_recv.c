@@ -303,6 +303,17 @@ static void sender_failed(struct MPIDI_Gpudt_msg *msg, MPIDI_VC_t * vc)
     MPIDI_Gpudt_msg_advance(msg);
 }
 
+/* A segment is being packed into a place of the stage. */
+static void data_comes(struct MPIDI_Gpudt_segment *segment, int value)
+{
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
+
+    if (!MPIDI_Gpudt_segment_unpack_ahead(segment, value))
+        return;
+    msg->started += segment->len;
+    MPIDI_Gpudt_msg_advance(msg);
+}
+
 /* The sender finds no places for the message, and has sent none of it. */
 static void sender_unstaged(struct MPIDI_Gpudt_msg *msg)
 {
@@ -349,11 +360,20 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
         return MPIDI_Gpudt_unpushed(msg, pkt->where == MPIDI_GPUDT_DATA__UNREACHED);
 
     segment = &msg->segment[pkt->segment];
+    if (segment->is_ahead) {
+        segment->is_ahead = false;
+        MPIDI_Gpudt_msg_advance(msg);
+        return MPI_SUCCESS;
+    }
     segment->off = pkt->off;
     segment->len = pkt->len;
-    segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
     if (msg->is_staged)
         segment->mem = MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) + pkt->place;
+    if (pkt->where == MPIDI_GPUDT_DATA__COMING) {
+        data_comes(segment, pkt->value);
+        return MPI_SUCCESS;
+    }
+    segment->state = MPIDI_GPUDT_SEGMENT__ARRIVING;
     msg->arriving = pkt->segment;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
         return data_arrived(vc, rreq, &complete);

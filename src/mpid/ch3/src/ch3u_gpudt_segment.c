@@ -9,6 +9,16 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_pack_cut.h"
 
+/* Announcements of data that are ignored after a kernel has waited in vain: twice as many each time, as
+ * the sender's GPU has other work. */
+#define SKIPPED_MIN 16
+#define SKIPPED_MAX 65536
+
+static struct {
+    int nskipped;               /* after the last time; 0: the last kernel's wait was not in vain */
+    int nleft;                  /* of these */
+} ahead;
+
 /* Move a segment of a buffer in host memory. The CPU moves whole elements of the datatype only. */
 static int segment_move_host(struct MPIDI_Gpudt_segment *segment, bool is_pack)
 {
@@ -41,12 +51,14 @@ void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack)
     int mpi_errno;
 
     segment->op = NULL;
+    segment->value = 0;
     segment->state = MPIDI_GPUDT_SEGMENT__MOVING;
     if (segment->len == 0)
         return;
     if (segment->msg->is_staged)
         mpi_errno = MPIR_Gpudt_stage_move(segment->msg->stage, segment->msg->buffer, segment->off,
-                                          segment->len, segment->mem, !is_pack, &segment->op);
+                                          segment->len, segment->mem, !is_pack, &segment->value,
+                                          &segment->op);
     else if (segment->msg->buffer)
         mpi_errno = MPIR_Gpudt_buffer_move(segment->msg->buffer, segment->off, segment->len,
                                            segment->mem, !is_pack, &segment->op);
@@ -57,7 +69,7 @@ void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack)
 }
 
 /* Whether a segment's operation is complete. */
-static bool segment_is_moved(struct MPIDI_Gpudt_segment *segment)
+static bool op_is_done(struct MPIDI_Gpudt_segment *segment)
 {
     int mpi_errno, is_done = true;
 
@@ -71,6 +83,41 @@ static bool segment_is_moved(struct MPIDI_Gpudt_segment *segment)
             segment->op = NULL;
     }
     return is_done;
+}
+
+/* The kernel of a segment that was launched ahead has ended. */
+static void ahead_end(struct MPIDI_Gpudt_segment *segment)
+{
+    const bool is_missed = MPIR_Gpudt_stage_is_missed(segment->msg->stage, segment->mem);
+
+    segment->value = 0;
+    if (!is_missed) {
+        ahead.nskipped = 0;
+        return;
+    }
+    ahead.nskipped = MPL_MIN(MPL_MAX(2 * ahead.nskipped, SKIPPED_MIN), SKIPPED_MAX);
+    ahead.nleft = ahead.nskipped;
+    segment->is_missed = true;
+}
+
+/* Whether a segment has been moved. One that was launched ahead, in vain, is launched again when its
+ * data is there, unless the sender is gone. */
+static bool segment_is_moved(struct MPIDI_Gpudt_segment *segment)
+{
+    const bool is_over = segment->msg->is_peer_gone;
+
+    if (!op_is_done(segment))
+        return false;
+    if (segment->value)
+        ahead_end(segment);
+    if (segment->is_ahead && !is_over)
+        return false;
+    if (segment->is_missed && !is_over) {
+        segment->is_missed = false;
+        MPIDI_Gpudt_segment_unpack(segment);
+        return op_is_done(segment);
+    }
+    return true;
 }
 
 struct MPIDI_Gpudt_segment *MPIDI_Gpudt_msg_moved(struct MPIDI_Gpudt_msg *msg)
@@ -100,6 +147,29 @@ void MPIDI_Gpudt_segment_unpack(struct MPIDI_Gpudt_segment *segment)
     if (segment->msg->mpi_errno)
         segment->len = 0;
     MPIDI_Gpudt_segment_move(segment, false);
+}
+
+bool MPIDI_Gpudt_segment_unpack_ahead(struct MPIDI_Gpudt_segment *segment, int value)
+{
+    struct MPIDI_Gpudt_msg *msg = segment->msg;
+    int mpi_errno;
+
+    if (msg->mpi_errno || !msg->is_staged)
+        return false;
+    if (ahead.nleft > 0) {
+        ahead.nleft--;
+        return false;
+    }
+    segment->value = value;
+    mpi_errno = MPIR_Gpudt_stage_move(msg->stage, msg->buffer, segment->off, segment->len,
+                                      segment->mem, true, &segment->value, &segment->op);
+    if (mpi_errno)
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+    else if (segment->value == 0)
+        return false;
+    segment->state = MPIDI_GPUDT_SEGMENT__MOVING;
+    segment->is_ahead = true;
+    return true;
 }
 
 void MPIDI_Gpudt_moved_clear(struct MPIDI_Gpudt_msg *msg)

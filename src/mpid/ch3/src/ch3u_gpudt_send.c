@@ -129,12 +129,21 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
     goto fn_exit;
 }
 
+static void data_pkt_send(struct MPIDI_Gpudt_msg *msg, MPIDI_CH3_Pkt_gpudt_data_t * pkt)
+{
+    int mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+
+    if (mpi_errno) {
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+        msg->is_peer_gone = true;
+    }
+}
+
 /* Send a packet without data.
  *   where  (IN)  MPIDI_GPUDT_DATA__UNSTAGED, _UNPUSHED or _UNREACHED; or _NONE: the request must stay until the
  *                receiver has answered, because clear to send packets in flight name it */
 static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
 
@@ -142,11 +151,7 @@ static void empty_send(struct MPIDI_Gpudt_msg *msg, int where)
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
     pkt->where = where;
-    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-    if (mpi_errno) {
-        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-        msg->is_peer_gone = true;
-    }
+    data_pkt_send(msg, pkt);
 }
 
 /* ---- chunks ---- */
@@ -283,6 +288,37 @@ static bool segment_place(struct MPIDI_Gpudt_segment *segment,
     return true;
 }
 
+static void data_pkt_set(const struct MPIDI_Gpudt_segment *segment,
+                         MPIDI_CH3_Pkt_gpudt_data_t * pkt)
+{
+    const struct MPIDI_Gpudt_msg *msg = segment->msg;
+    size_t stage_sz;
+
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
+    pkt->receiver_req_id = msg->peer_id;
+    pkt->off = segment->off;
+    pkt->len = segment->len;
+    pkt->segment = segment->credit;
+    pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) : 0;
+    pkt->value = 0;
+}
+
+/* Tell the receiver of a segment that a kernel packs, for it to launch a kernel that waits for it. If
+ * there are other messages, the GPU may have much to do before, and the receiver's as well. */
+static void segment_announce(struct MPIDI_Gpudt_segment *segment)
+{
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
+
+    if (segment->value && segment->op && MPIDI_Gpudt_direct_is_only()) {
+        data_pkt_set(segment, pkt);
+        pkt->where = MPIDI_GPUDT_DATA__COMING;
+        pkt->value = segment->value;
+        data_pkt_send(segment->msg, pkt);
+    }
+    segment->value = 0;
+}
+
 /* Pack as many segments as there are credits and memory. */
 static void segments_start(struct MPIDI_Gpudt_msg *msg)
 {
@@ -298,6 +334,7 @@ static void segments_start(struct MPIDI_Gpudt_msg *msg)
             break;
         used++;
         MPIDI_Gpudt_segment_move(segment, true);
+        segment_announce(segment);
         msg->started += segment->len;
         if (msg->mpi_errno)
             break;
@@ -309,18 +346,11 @@ static void segments_start(struct MPIDI_Gpudt_msg *msg)
 /* Send a packed segment. */
 static void segment_ship(struct MPIDI_Gpudt_segment *segment)
 {
-    int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg = segment->msg;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
-    size_t stage_sz;
 
-    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
-    pkt->receiver_req_id = msg->peer_id;
-    pkt->off = segment->off;
-    pkt->len = segment->len;
-    pkt->segment = segment->credit;
-    pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) : 0;
+    data_pkt_set(segment, pkt);
     if (msg->is_pushed)
         pkt->where = MPIDI_GPUDT_DATA__PUSHED;
     else
@@ -329,11 +359,7 @@ static void segment_ship(struct MPIDI_Gpudt_segment *segment)
 
     if (segment->is_shared) {
         MPIDI_Gpudt_segment_clear(segment);
-        mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-        if (mpi_errno) {
-            MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-            msg->is_peer_gone = true;
-        }
+        data_pkt_send(msg, pkt);
     } else {
         MPIDI_Gpudt_segment_send(segment, pkt, sizeof(*pkt));
     }

@@ -10,6 +10,7 @@
 
 #include "kernel/gpudt_kernel_list.h"
 #include "driver/gpudt_ctx.h"
+#include "gpudt_direct.h"
 
 /* Kinds of work areas (staging memory of operations); see gpudt_pool.h. */
 enum MPII_Gpudt_area_e {
@@ -101,6 +102,9 @@ struct MPII_Gpudt_engine {
     struct MPII_Gpudt_area *stage;      /* staging memory; NULL: none yet */
     unsigned long long stage_id;        /* of the allocation */
     uint32_t stage_used;        /* bit i: place i is in use */
+    uint32_t stage_signalled;   /* the semaphore of place i was signalled, or is going to be */
+    uint32_t stage_known;       /* it was, and has no arbitrary value any more */
+    int stage_values[MPIR_GPUDT_STAGE_PLACES];      /* last values of the semaphores */
 
     /* Of gpudt_pool.c, guarded by its lock. */
     struct MPII_Gpudt_area *areas[MPII_GPUDT_NAREAS];   /* free ones */

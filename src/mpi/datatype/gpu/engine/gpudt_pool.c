@@ -172,7 +172,8 @@ static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
     switch (kind) {
         case MPII_GPUDT_AREA__DEVICE:
         case MPII_GPUDT_AREA__STAGE:
-            if (drv->cuMemAlloc(&device_mem, area->sz) != CUDA_SUCCESS)
+            if (drv->cuMemAlloc(&device_mem, area->sz + (kind == MPII_GPUDT_AREA__STAGE ?
+                                                         MPII_GPUDT_SEMAPHORES_SZ : 0)) != CUDA_SUCCESS)
                 goto fn_fail;
             mem = (void *) device_mem;
             MPII_GPUDT_COUNT(device_bytes, area->sz);

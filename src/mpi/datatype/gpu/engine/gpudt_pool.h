@@ -10,6 +10,10 @@
 
 #include "gpudt_engine.h"
 
+/* The semaphores of the places of staging memory (kernel/gpudt_args.h) follow the places. */
+#define MPII_GPUDT_SEMAPHORE_STEP 128   /* bytes from one to the next: a line each */
+#define MPII_GPUDT_SEMAPHORES_SZ (MPIR_GPUDT_STAGE_PLACES * MPII_GPUDT_SEMAPHORE_STEP)
+
 /* A *work area* (or area): staging memory that packed data passes through. */
 struct MPII_Gpudt_area {
     struct MPII_Gpudt_area *next;       /* in the engine's list of free ones */

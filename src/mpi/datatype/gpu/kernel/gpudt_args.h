@@ -51,6 +51,16 @@ struct MPII_Gpudt_end {
     int32_t nblocks;            /* blocks that share the work */
 };
 
+/* A *semaphore*: an int32_t in memory of a GPU, whose value increases with each signal. A kernel that
+ * packs for another GPU signals it at its end, before it sets its flag. The other GPU's kernel that
+ * unpacks waits for it, but not for long: after MPII_GPUDT_SEMAPHORE_LOOKS a block of threads gives up
+ * and moves nothing. */
+struct MPII_Gpudt_semaphore {
+    uint64_t word;              /* address; 0: no semaphore */
+    uint64_t missed;            /* unpack: address of an int32_t that blocks set which give up */
+    int32_t value, missed_value;
+};
+
 struct MPII_Gpudt_span {
     uint64_t user;              /* address of displacement 0, for stream position 0 */
     uint64_t packed;            /* address of stream position 0, which may be before the buffer */
@@ -65,6 +75,7 @@ struct MPII_Gpudt_span {
                                  * as many apart as there are blocks */
     int32_t has_ends;           /* 1: there are bytes before pos0 or after the last full word */
     struct MPII_Gpudt_end end;
+    struct MPII_Gpudt_semaphore semaphore;      /* not of a move in a batch */
 };
 
 /* Division by an invariant: p / d == high_half(2 * p * magic) >> shift. Valid for 0 <= p < 2^31
@@ -288,7 +299,7 @@ struct MPII_Gpudt_entry {
 };
 
 #define MPII_GPUDT_BATCH_MOVES 64       /* in a batch, at most */
-#define MPII_GPUDT_BATCH_WORDS 128      /* uint64_t of entries in the parameter block, at most */
+#define MPII_GPUDT_BATCH_WORDS 140      /* uint64_t of entries in the parameter block, at most */
 
 /* The parameter block of the batch kernel. Few entries are part of it: reading them from host memory
  * takes a microsecond. */

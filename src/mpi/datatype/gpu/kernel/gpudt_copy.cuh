@@ -10,6 +10,9 @@
 #define GPUDT_COPY_CUH_INCLUDED
 
 #include <stdint.h>
+#ifndef __CUDACC__
+#include <unistd.h>
+#endif
 
 #include "gpudt_args.h"
 #include "gpudt_tuning.h"
@@ -90,9 +93,21 @@ GPUDT_FN bool gpudt_is_last(uint64_t counter, int32_t nblocks)
     return true;
 }
 
+/* Set a word for the host or another GPU. */
+GPUDT_FN void gpudt_word_set(uint64_t addr, int32_t value)
+{
+#ifdef __CUDA_ARCH__
+    *(volatile int32_t *) addr = value;
+#else
+    __atomic_store_n((int32_t *) GPUDT_ADDRESS(addr, 4, 4), value, __ATOMIC_RELEASE);
+#endif
+}
+
 /* The end of every kernel. Data that the kernel moved is visible to all who see the flag set. The
- * host sees the flag sooner than the end of the launch. */
-GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
+ * host sees the flag sooner than the end of the launch.
+ *   semaphore  to signal; NULL: none */
+GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end,
+                           const struct MPII_Gpudt_semaphore *semaphore = NULL)
 {
     if (end.flag == 0)
         return;
@@ -100,11 +115,39 @@ GPUDT_FN void gpudt_finish(const struct MPII_Gpudt_end &end)
     if (threadIdx.x != 0 || (end.nblocks > 1 && !gpudt_is_last(end.counter, end.nblocks)))
         return;
     __threadfence_system();
+    if (semaphore && semaphore->word)
+        gpudt_word_set(semaphore->word, semaphore->value);
+    gpudt_word_set(end.flag, end.flag_value);
+}
+
+/* Whether a semaphore has been signalled. What was packed before is visible then. */
+GPUDT_FN bool gpudt_is_signalled(const struct MPII_Gpudt_semaphore &semaphore)
+{
+    int32_t now;
+
 #ifdef __CUDA_ARCH__
-    *(volatile int32_t *) end.flag = end.flag_value;
+    asm volatile("ld.acquire.sys.global.s32 %0, [%1];":"=r"(now):"l"(semaphore.word):"memory");
 #else
-    __atomic_store_n((int32_t *) GPUDT_ADDRESS(end.flag, 4, 4), end.flag_value, __ATOMIC_RELEASE);
+    now = __atomic_load_n((int32_t *) GPUDT_ADDRESS(semaphore.word, 4, 4), __ATOMIC_ACQUIRE);
+    usleep(1);
 #endif
+    return (int32_t) ((uint32_t) now - (uint32_t) semaphore.value) >= 0;
+}
+
+/* Have a block of threads wait for a semaphore, if there is one. Returns false if it gives up. */
+GPUDT_FN bool gpudt_wait(const struct MPII_Gpudt_semaphore &semaphore)
+{
+    int looks = 0;
+
+    if (semaphore.word == 0)
+        return true;
+    if (threadIdx.x == 0) {
+        while (looks < MPII_GPUDT_SEMAPHORE_LOOKS && !gpudt_is_signalled(semaphore))
+            looks++;
+        if (looks == MPII_GPUDT_SEMAPHORE_LOOKS)
+            gpudt_word_set(semaphore.missed, semaphore.missed_value);
+    }
+    return !__syncthreads_or(looks == MPII_GPUDT_SEMAPHORE_LOOKS);
 }
 
 /* Loads and stores of the data. A benchmark that measures the walk alone defines GPUDT_DATA_ACCESS

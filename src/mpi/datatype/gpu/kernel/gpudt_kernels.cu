@@ -23,25 +23,32 @@
 #include "gpudt_walk_list.cuh"
 #include "gpudt_walk_bitmap.cuh"
 
-#define GPUDT_ENTRY(name_, args_, body_, ...)                                                   \
+#define GPUDT_PACK(name_, args_, body_, ...)                                                    \
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
-    name_(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)                        \
+    name_ ## _pack(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)               \
     {                                                                                           \
         body_(args);                                                                            \
-        gpudt_finish(args.span.end);                                                               \
+        gpudt_finish(args.span.end, &args.span.semaphore);                                      \
+    }
+
+#define GPUDT_UNPACK(name_, args_, body_, ...)                                                  \
+    extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
+    name_ ## _unpack(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)             \
+    {                                                                                           \
+        if (gpudt_wait(args.span.semaphore))                                                    \
+            body_(args);                                                                        \
+        gpudt_finish(args.span.end);                                                            \
     }
 
 #define GPUDT_FAMILY(family_, unit_, locator_, args_)                                           \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_,                                \
-                (gpudt_move<locator_<unit_, 0>, unit_, 0>))                                     \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_,                              \
-                (gpudt_move<locator_<unit_, 1>, unit_, 1>))
+    GPUDT_PACK(gpudt_ ## family_ ## _ ## unit_, args_, (gpudt_move<locator_<unit_, 0>, unit_, 0>)) \
+    GPUDT_UNPACK(gpudt_ ## family_ ## _ ## unit_, args_, (gpudt_move<locator_<unit_, 1>, unit_, 1>))
 
-#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                         \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _pack, args_, (gpudt_transpose<unit_, 0>),    \
-                MPII_GPUDT_TRANSPOSE_BLOCKS)                                                     \
-    GPUDT_ENTRY(gpudt_ ## family_ ## _ ## unit_ ## _unpack, args_, (gpudt_transpose<unit_, 1>),  \
-                MPII_GPUDT_TRANSPOSE_BLOCKS)
+#define GPUDT_TRANSPOSE(family_, unit_, locator_, args_)                                        \
+    GPUDT_PACK(gpudt_ ## family_ ## _ ## unit_, args_, (gpudt_transpose<unit_, 0>),             \
+               MPII_GPUDT_TRANSPOSE_BLOCKS)                                                     \
+    GPUDT_UNPACK(gpudt_ ## family_ ## _ ## unit_, args_, (gpudt_transpose<unit_, 1>),           \
+                 MPII_GPUDT_TRANSPOSE_BLOCKS)
 
 MPII_GPUDT_KERNEL_FAMILIES(GPUDT_FAMILY)
 MPII_GPUDT_KERNEL_TRANSPOSES(GPUDT_TRANSPOSE)

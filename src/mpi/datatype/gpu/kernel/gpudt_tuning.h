@@ -57,6 +57,9 @@
 
 #define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
 
+/* How often a block of threads looks at a semaphore, at most: some 100 us between two H100s. */
+#define MPII_GPUDT_SEMAPHORE_LOOKS 128
+
 /* Units that a thread of the pair kernel for boxes has in flight. */
 #define MPII_GPUDT_PAIRBOX_UNROLL 4
 

@@ -211,6 +211,11 @@ int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started
         MPII_Gpudt_flag_get(engine, l->lane, l->grid, flag);
     if (flag && flag->word)
         MPII_Gpudt_flag_ask(l->end, flag);
+    /* The blocks that have the flag to set know which one is the last */
+    if (l->ahead && (l->unpack || (flag && flag->word))) {
+        *l->semaphore = l->ahead->semaphore;
+        l->ahead->is_used = true;
+    }
     mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, l->kernel, function, l->grid, l->args);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (flag && flag->word)
@@ -257,7 +262,10 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
         .args = &plan.args,
         .end = &plan.args.span.end,
         .flag = m->flag,
-        .is_waited_for = m->is_waited_for
+        .is_waited_for = m->is_waited_for,
+        .semaphore = &plan.args.span.semaphore,
+        .ahead = m->ahead,
+        .unpack = m->unpack
     };
     return MPII_Gpudt_kernel_start(&launch, is_started);
 }
@@ -274,6 +282,8 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     in_set(m, &contig, &in);
     mpi_errno = kernels_are_ready(m, &in, &is_ready);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (m->ahead && m->unpack)
+        in.allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY1D | 1u << MPII_GPUDT_STRATEGY__COPY2D);
     if (is_ready && m->may_queue) {
         mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -282,7 +292,8 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
         mpi_errno = plan_start(m, &in, &is_started);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    if (!is_started) {
+    /* What is to be unpacked may not be there yet: the caller sees that nothing was */
+    if (!is_started && !(m->ahead && m->unpack)) {
         mpi_errno = MPII_Gpudt_rows_launch(m);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }

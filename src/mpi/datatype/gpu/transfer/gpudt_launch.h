@@ -20,6 +20,9 @@ struct MPII_Gpudt_launch {
     struct MPII_Gpudt_end *end;
     struct MPII_Gpudt_flag *flag;       /* without a word; as in struct MPII_Gpudt_move */
     bool is_waited_for;
+    struct MPII_Gpudt_semaphore *semaphore;     /* of the parameter block; NULL: it has none */
+    struct MPII_Gpudt_ahead *ahead;     /* as in struct MPII_Gpudt_move */
+    bool unpack;
 };
 
 /* Launch a kernel, which sets a flag if that is faster.

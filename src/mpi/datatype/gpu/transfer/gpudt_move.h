@@ -22,6 +22,13 @@ struct MPII_Gpudt_queued {
     int place;
 };
 
+/* The semaphore of a move that packs into staging memory, which signals it, or of one that unpacks from
+ * that of another GPU, which waits for it. */
+struct MPII_Gpudt_ahead {
+    struct MPII_Gpudt_semaphore semaphore;
+    bool is_used;               /* set by the launch: by a kernel that does so */
+};
+
 /* Bytes [pos, pos + len) of a transfer, to be moved between a side and contiguous memory. */
 struct MPII_Gpudt_move {
     MPII_Gpudt_engine_t *engine;        /* runs the move; its context is current */
@@ -35,6 +42,7 @@ struct MPII_Gpudt_move {
                                          * not requested */
     bool is_waited_for;         /* the caller blocks until the end */
     struct MPII_Gpudt_queued *may_queue;        /* NULL: must not be queued */
+    struct MPII_Gpudt_ahead *ahead;     /* NULL: none */
 };
 
 #endif /* GPUDT_MOVE_H_INCLUDED */

@@ -9,6 +9,7 @@
 #define GPUDT_OFFER_H_INCLUDED
 
 #include "gpudt_direct.h"
+#include "gpudt_move.h"
 #include "engine/gpudt_import.h"
 #include "plan/gpudt_across.h"
 #include "type/gpudt_record.h"
@@ -41,7 +42,12 @@ struct MPIR_Gpudt_stage {
     struct MPII_Gpudt_export export;    /* of this process only, as is the next */
     int64_t cost;               /* of staging the message, as in the offer */
     char *mem;
-    size_t sz;
+    size_t sz;                  /* of the places; the semaphores follow, MPII_GPUDT_SEMAPHORE_STEP
+                                 * apart */
+    struct {
+        struct MPII_Gpudt_ahead ahead;
+        struct MPII_Gpudt_flag missed;  /* set by a kernel that gave up its wait; no word: none waits */
+    } place[MPIR_GPUDT_STAGE_PLACES];
 };
 
 /* Whether to copy n bytes between processes directly, as far as this depends on whether they share

@@ -70,6 +70,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
         op->lane = lane;
         op->is_alone = false;
         op->may_fetch = false;
+        op->ahead = NULL;
         op->queued.may_lead = op->queued.may_wait = false;
     }
     return op;

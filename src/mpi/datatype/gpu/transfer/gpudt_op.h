@@ -60,6 +60,7 @@ struct MPIR_Gpudt_op {
     int64_t n;
     bool is_blocking;
     bool is_alone;              /* must not be queued: other work depends on its end */
+    struct MPII_Gpudt_ahead *ahead;     /* of the step of a staged segment; NULL: none */
     bool may_fetch;             /* a copy engine may bring a source in another GPU to a work area, if it
                                  * is packed */
     enum MPII_Gpudt_lane_e lane;

@@ -216,6 +216,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     local.mapped = NULL;
     local.is_alone = false;
     local.may_fetch = false;
+    local.ahead = NULL;
     for (int i = 0; i < 2; i++)
         MPII_Gpudt_side_place(&b[i], n, side[i]);
     *handled = true;

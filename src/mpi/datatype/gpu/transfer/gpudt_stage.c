@@ -16,7 +16,30 @@
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_STAGE_AHEAD
+      category    : GPUDT
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Have the receiver of a message that passes through the sender's staging memory launch the
+        kernel that unpacks it while the sender's kernel packs. The kernel waits for the other one,
+        but 0.1 ms at most.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
 #define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
+
+/* Operations in flight in the receiver's direction with which no kernel is launched that may have to
+ * wait: it would hold up other messages, and take multiprocessors while they have work to do. */
+#define AHEAD_MAX 4
 
 void MPII_Gpudt_buffer_access(const MPIR_Gpudt_buffer * buffer, int64_t n,
                               struct MPII_Gpudt_access *access)
@@ -107,11 +130,18 @@ bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place
     return true;
 }
 
+/* The number of the place that begins with an address. */
+static int place_of(const MPIR_Gpudt_stage_t * stage, const char *packed)
+{
+    return (int) ((size_t) (packed - stage->mem) / (stage->sz / MPIR_GPUDT_STAGE_PLACES));
+}
+
 void MPIR_Gpudt_stage_put(const MPIR_Gpudt_stage_t * stage, char *place)
 {
-    size_t i = (size_t) (place - stage->mem) / (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+    const uint32_t bit = 1u << place_of(stage, place);
 
-    stage->engine->stage_used &= ~(1u << i);
+    stage->engine->stage_used &= ~bit;
+    stage->engine->stage_known |= stage->engine->stage_signalled & bit;
 }
 
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
@@ -140,8 +170,11 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
 
 void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
 {
-    if (stage && stage->mapping)
+    if (stage && stage->mapping) {
+        for (int i = 0; i < MPIR_GPUDT_STAGE_PLACES; i++)
+            MPII_Gpudt_flag_put(stage->engine, &stage->place[i].missed);
         MPII_Gpudt_import_release(stage->mapping);
+    }
     MPL_free(stage);
 }
 
@@ -168,11 +201,91 @@ static bool may_fetch(const MPIR_Gpudt_stage_t * stage, MPI_Aint n)
     return nused >= MPII_GPUDT_FETCH_BESIDE;
 }
 
-int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer,
-                          MPI_Aint first, MPI_Aint n, char *packed, bool unpack,
-                          MPIR_Gpudt_op ** op)
+static uint64_t semaphore_addr(const MPIR_Gpudt_stage_t * stage, int place)
+{
+    return (uint64_t) (uintptr_t) stage->mem + stage->sz +
+        (uint64_t) place * MPII_GPUDT_SEMAPHORE_STEP;
+}
+
+/* Have the kernel that packs into a place signal its semaphore. */
+static struct MPII_Gpudt_ahead *signal_set(MPIR_Gpudt_stage_t * stage, int place)
+{
+    struct MPII_Gpudt_ahead *ahead = &stage->place[place].ahead;
+    int *value = &stage->engine->stage_values[place];
+
+    *value = (int) ((unsigned) *value + 1);
+    if (*value == 0)
+        *value = 1;
+    ahead->semaphore.word = semaphore_addr(stage, place);
+    ahead->semaphore.value = *value;
+    ahead->is_used = false;
+    return ahead;
+}
+
+/* The value that a pack which was started signals; 0: the receiver cannot rely on it. */
+static int signal_value(MPIR_Gpudt_stage_t * stage, int place)
+{
+    const struct MPII_Gpudt_ahead *ahead = &stage->place[place].ahead;
+    MPII_Gpudt_engine_t *engine = stage->engine;
+
+    if (!ahead->is_used)
+        return 0;
+    engine->stage_signalled |= 1u << place;
+    return engine->stage_known & 1u << place ? ahead->semaphore.value : 0;
+}
+
+/* Get a flag for a kernel that gives up. The context is needed for the first flag of an engine only. */
+static bool missed_get(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_flag *missed)
+{
+    MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+
+    if (engine->flags == NULL && MPII_Gpudt_engine_reenter(engine, &entered) != MPI_SUCCESS)
+        return false;
+    MPII_Gpudt_flag_get(engine, MPII_GPUDT_LANE__UNPACK, 1, missed);
+    MPII_Gpudt_ctx_leave(engine->drv, &entered);
+    return missed->word != NULL;
+}
+
+/* Have the kernel that unpacks from a place wait for a value; NULL: it should not, or there is none
+ * that can. */
+static struct MPII_Gpudt_ahead *wait_set(MPIR_Gpudt_stage_t * stage, int place, int value,
+                                         const struct MPII_Gpudt_side *dst)
+{
+    MPII_Gpudt_engine_t *engine = stage->engine;
+    struct MPII_Gpudt_ahead *ahead = &stage->place[place].ahead;
+    struct MPII_Gpudt_flag *missed = &stage->place[place].missed;
+
+    if (!MPIR_CVAR_GPUDT_STAGE_AHEAD || dst->type == NULL || dst->is_mixed || !stage->is_far ||
+        MPII_Gpudt_is_shared(engine->shared) || missed->word ||
+        MPL_atomic_relaxed_load_int(&engine->nflying[MPII_GPUDT_LANE__UNPACK]) +
+        MPL_atomic_relaxed_load_int(&engine->nflying[MPII_GPUDT_LANE__PULL]) >= AHEAD_MAX ||
+        !missed_get(engine, missed))
+        return NULL;
+    ahead->semaphore.word = semaphore_addr(stage, place);
+    ahead->semaphore.value = value;
+    ahead->semaphore.missed = missed->addr;
+    ahead->semaphore.missed_value = missed->value;
+    ahead->is_used = false;
+    return ahead;
+}
+
+bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
+{
+    const int place = place_of(stage, packed);
+    struct MPII_Gpudt_flag *missed = &stage->place[place].missed;
+    const bool is_missed = !stage->place[place].ahead.is_used || MPII_Gpudt_flag_is_set(missed);
+
+    MPII_Gpudt_flag_put(stage->engine, missed);
+    if (is_missed)
+        MPII_GPUDT_COUNT(staged_missed, 1);
+    return is_missed;
+}
+
+int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer, MPI_Aint first,
+                          MPI_Aint n, char *packed, bool unpack, int *value, MPIR_Gpudt_op ** op)
 {
     int mpi_errno = MPI_SUCCESS;
+    const int place = place_of(stage, packed);
     MPIR_Gpudt_op local = {.n = n,.is_alone = true };
 
     MPIR_FUNC_ENTER;
@@ -183,15 +296,29 @@ int MPIR_Gpudt_stage_move(const MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * 
                         "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!unpack) {
+        *value = 0;
+        local.ahead = MPIR_CVAR_GPUDT_STAGE_AHEAD ? signal_set(stage, place) : NULL;
+    } else if (*value) {
+        local.ahead = wait_set(stage, place, *value, &buffer->side);
+        if (local.ahead == NULL) {
+            *value = 0;
+            goto fn_exit;
+        }
+        MPII_GPUDT_COUNT(staged_ahead, 1);
+    }
     MPII_Gpudt_side_own(stage->engine, packed, packed + n, unpack ? &local.src : &local.dst);
     if (stage->mapping) {
         local.src.place = MPII_GPUDT_PLACE__PEER;
-        local.may_fetch = may_fetch(stage, n);
+        local.may_fetch = local.ahead == NULL && may_fetch(stage, n);
     }
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
     /* Segments are packed one after the other: the first one is awaited most */
     local.lane = unpack ? MPII_Gpudt_lane_choose(stage->engine, false, n) : MPII_GPUDT_LANE__PACK;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!unpack && local.ahead)
+        *value = signal_value(stage, place);
 
   fn_exit:
     MPIR_FUNC_EXIT;

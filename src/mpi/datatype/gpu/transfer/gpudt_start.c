@@ -113,6 +113,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     work->mapping = local->mapping;
     work->is_alone = local->is_alone;
     work->may_fetch = local->may_fetch;
+    work->ahead = local->ahead;
     local->src.type = local->dst.type = NULL;
     local->mapping = NULL;
     return MPII_Gpudt_op_start_new(work, op);

@@ -52,7 +52,8 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
         .unpack = unpack,
         .flag = flag,
         .is_waited_for = op->is_blocking,
-        .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued
+        .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued,
+        .ahead = op->ahead
     };
 
     switch (op->step[0].method) {
