@@ -306,6 +306,17 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     return MPI_ERR_INTERN;
 }
 
+bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, MPI_Aint n, char **place)
+{
+    return false;
+}
+
+char *MPIR_Gpudt_stage_early(const MPIR_Gpudt_stage_t * stage, int *value)
+{
+    *value = 0;
+    return NULL;
+}
+
 bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
 {
     return true;

@@ -68,6 +68,8 @@ struct MPIDI_Gpudt_segment {
     bool is_ahead;              /* receiver: it was launched before the sender said that its data is
                                  * there, which it has not done yet */
     bool is_missed;             /* receiver: that was in vain */
+    bool is_unwanted;           /* sender: packed early for a receiver that takes the message in another
+                                 * way */
     bool is_shared;             /* sender: mem is in the receiver's pool, or in the stage */
     bool is_pooled;             /* the chunk is from the pool */
 };
@@ -78,6 +80,30 @@ struct MPIDI_Gpudt_credit {
     char *mem;                  /* in the receiver's pool; NULL: the data is to follow its packet,
                                  * or the message is staged */
 };
+
+/* Whether to try something again that was in vain before: twice as many chances are let pass each time. */
+struct MPIDI_Gpudt_trial {
+    int npassed;                /* after the last time; 0: that was not in vain */
+    int nleft;                  /* of these */
+};
+
+#define MPIDI_GPUDT_TRIAL_MIN 16
+#define MPIDI_GPUDT_TRIAL_MAX 65536
+
+static inline bool MPIDI_Gpudt_trial_may(struct MPIDI_Gpudt_trial *trial)
+{
+    if (trial->nleft == 0)
+        return true;
+    trial->nleft--;
+    return false;
+}
+
+static inline void MPIDI_Gpudt_trial_end(struct MPIDI_Gpudt_trial *trial, bool was_in_vain)
+{
+    trial->npassed = !was_in_vain ? 0 :
+        MPL_MIN(MPL_MAX(2 * trial->npassed, MPIDI_GPUDT_TRIAL_MIN), MPIDI_GPUDT_TRIAL_MAX);
+    trial->nleft = trial->npassed;
+}
 
 struct MPIDI_Gpudt_msg {
     struct MPIDI_Gpudt_msg *next, *prev;        /* in the list of all messages */
@@ -91,6 +117,8 @@ struct MPIDI_Gpudt_msg {
     MPIR_Gpudt_stage_t *stage;  /* of a long message; NULL: none */
     bool is_staged;             /* its data passes through the stage */
     bool is_pushed;             /* send: it is copied to the receiver's buffer */
+    bool is_early;              /* send: its last segment is all of it, packed before the first clear
+                                 * to send, or going to be */
     int nplaces;                /* staged send: its places of the stage, by the receiver's number of
                                  * the segment; 0: none yet */
     char *place[MPIR_GPUDT_STAGE_DEPTH];
@@ -339,9 +367,10 @@ int MPIDI_Gpudt_envelope_match(MPIDI_VC_t * vc, const MPIDI_CH3_Pkt_gpudt_envelo
 void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk);
 
 /* The same for a long message, if there is memory for an offer: to the receiver, or to the sender.
- *   is_send  (IN)  the sender waits for the receiver, so a stage may be offered as well, or the
- *                  receiver may ask the sender to copy, though it can map neither */
-void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send);
+ *   data_sz  (IN)  bytes that are sent: the sender waits for the receiver, so a stage may be offered as
+ *                  well, or the receiver may ask the sender to copy, though it can map neither. 0: of a
+ *                  receive */
+void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, int64_t data_sz);
 
 /* Free what is left of the offer of a message that is freed. */
 void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg);
@@ -366,6 +395,23 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
  * Returns false if it cannot be mapped. */
 bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
                                  const MPIR_Gpudt_offer_t * offer, const void **type);
+
+/* ---- staged messages that are packed early (ch3u_gpudt_early.c) ---- */
+
+/* Have a place of the stage for all of a message, before its offer is made, if it is to be packed
+ * early. */
+void MPIDI_Gpudt_early_take(struct MPIDI_Gpudt_msg *msg, int64_t data_sz);
+
+/* Pack it, if there is one. */
+void MPIDI_Gpudt_early_pack(struct MPIDI_Gpudt_msg *msg, int64_t data_sz);
+
+/* The first clear to send of a message that is packed early has arrived, and msg->total is known.
+ * Returns whether that has used the packet's credit. */
+bool MPIDI_Gpudt_early_cleared(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_gpudt_cts_t * pkt);
+
+/* Receive a message that the sender packs early. Returns false if nothing was started; else segment 0 is
+ * all of it, for which the sender is to get a credit. */
+bool MPIDI_Gpudt_early_receive(struct MPIDI_Gpudt_msg *msg);
 
 /* ---- direct copies by the sender (ch3u_gpudt_push.c) ---- */
 

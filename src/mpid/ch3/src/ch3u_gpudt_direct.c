@@ -124,7 +124,7 @@ void MPIDI_Gpudt_direct_offer(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chu
         offer_open(msg, chunk, type_at);
 }
 
-void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send)
+void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, int64_t data_sz)
 {
     MPIDU_gpudt_chunk_t *chunk;
     int type_at;
@@ -135,12 +135,14 @@ void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, bool is_send)
     if (chunk == NULL)
         return;
     type_at = type_place(msg);
-    if (!MPIDU_gpudt_offer_fits(chunk) || (!is_send && type_at == MPIR_GPUDT_TYPE__NONE)) {
+    if (!MPIDU_gpudt_offer_fits(chunk) || (data_sz == 0 && type_at == MPIR_GPUDT_TYPE__NONE)) {
         MPIDU_gpudt_chunk_put(chunk);
         return;
     }
-    if (is_send)
+    if (data_sz > 0)
         msg->stage = MPIR_Gpudt_stage_get(msg->buffer, type_at != MPIR_GPUDT_TYPE__NONE, nlong);
+    if (nlong == 0)
+        MPIDI_Gpudt_early_take(msg, data_sz);
     offer_open(msg, chunk, type_at);
     msg->offer_chunk = chunk;
     nlong++;

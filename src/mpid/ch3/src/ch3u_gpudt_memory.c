@@ -174,7 +174,7 @@ void MPIDI_Gpudt_segment_clear(struct MPIDI_Gpudt_segment *segment)
     if (segment->chunk)
         MPIDU_gpudt_chunk_put(segment->chunk);
     segment->chunk = NULL;
-    segment->is_pooled = segment->is_ahead = segment->is_missed = false;
+    segment->is_pooled = segment->is_ahead = segment->is_missed = segment->is_unwanted = false;
     segment->value = 0;
     segment->state = MPIDI_GPUDT_SEGMENT__IDLE;
 }

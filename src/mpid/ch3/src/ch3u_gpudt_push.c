@@ -88,7 +88,7 @@ bool MPIDI_Gpudt_push_ask(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffe
     mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__EAGER, 1, ask_advance,
                                      &msg);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPIDI_Gpudt_direct_offer_long(msg, false);
+    MPIDI_Gpudt_direct_offer_long(msg, 0);
     if (msg->offer.grain < 0 || msg->offer.grain > INT16_MAX) {
         ask_undo(msg);
         return false;

@@ -132,6 +132,52 @@ int MPIDI_Gpudt_recv_fail(MPIDI_VC_t * vc, MPIR_Request * rreq, int mpi_errno)
     return rndv_refuse(vc, rreq);
 }
 
+/* Add a credit for a segment's chunk to a packet, with its position in the pool if the pool is
+ * shared. */
+static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_segment *segment)
+{
+    MPIDU_gpudt_pool_name_t name;
+    int grain;
+
+    pkt->segment[pkt->n] = segment - segment->msg->segment;
+    pkt->grain[pkt->n] = -1;
+    pkt->is_staged = segment->msg->is_staged;
+    if (segment->chunk && MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain) &&
+        grain <= INT16_MAX) {
+        pkt->grain[pkt->n] = grain;
+        pkt->pool_token = name.token;
+        pkt->pool_pid = name.pid;
+        pkt->pool_fd = name.fd;
+    }
+    pkt->n++;
+}
+
+static void cts_send(struct MPIDI_Gpudt_msg *msg, MPIDI_CH3_Pkt_gpudt_cts_t * pkt)
+{
+    int mpi_errno;
+
+    if (!msg->is_cleared) {
+        pkt->total = msg->total;
+        pkt->chunk_sz = msg->chunk_sz;
+        msg->is_cleared = true;
+    }
+    mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
+    if (mpi_errno) {
+        MPIDI_Gpudt_msg_fail(msg, mpi_errno);
+        msg->is_peer_gone = true;
+    }
+}
+
+/* Send the credit for a message that is packed early. */
+static void early_credit_give(struct MPIDI_Gpudt_msg *msg)
+{
+    MPIDI_CH3_Pkt_t upkt;
+
+    MPIDI_Gpudt_cts_init(msg->req, &upkt);
+    cts_add(&upkt.gpudt_cts, &msg->segment[0]);
+    cts_send(msg, &upkt.gpudt_cts);
+}
+
 /* Receive a matched message in segments, by way of a stage or through chunks.
  *   buffer, stage  (IN)  owned by the callee */
 static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
@@ -160,6 +206,8 @@ static int segments_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buf
     msg->chunk_sz = chunk_sz_choose(total, stage);
     msg->stage = stage;
     msg->is_staged = stage != NULL;
+    if (stage && MPIDI_Gpudt_early_receive(msg))
+        early_credit_give(msg);
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
@@ -211,33 +259,12 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     return true;
 }
 
-/* Add a credit for a segment's chunk to a packet, with its position in the pool if the pool is
- * shared. */
-static void cts_add(MPIDI_CH3_Pkt_gpudt_cts_t * pkt, const struct MPIDI_Gpudt_segment *segment)
-{
-    MPIDU_gpudt_pool_name_t name;
-    int grain;
-
-    pkt->segment[pkt->n] = segment - segment->msg->segment;
-    pkt->grain[pkt->n] = -1;
-    pkt->is_staged = segment->msg->is_staged;
-    if (segment->chunk && MPIDU_gpudt_chunk_export(segment->chunk, &name, &grain) &&
-        grain <= INT16_MAX) {
-        pkt->grain[pkt->n] = grain;
-        pkt->pool_token = name.token;
-        pkt->pool_pid = name.pid;
-        pkt->pool_fd = name.fd;
-    }
-    pkt->n++;
-}
-
 /* Send as many credits as the message can use and memory allows.
  *
  * The sender uses every credit, so the credits out and the segments received must not exceed the
  * message. */
 static void credits_give(struct MPIDI_Gpudt_msg *msg)
 {
-    int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_cts_t *pkt = &upkt.gpudt_cts;
     int noutside = MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__CREDIT) +
@@ -255,18 +282,8 @@ static void credits_give(struct MPIDI_Gpudt_msg *msg)
         cts_add(pkt, segment);
         noutside++;
     }
-    if (pkt->n) {
-        if (!msg->is_cleared) {
-            pkt->total = msg->total;
-            pkt->chunk_sz = msg->chunk_sz;
-            msg->is_cleared = true;
-        }
-        mpi_errno = MPIDI_Gpudt_send_pkt(msg->vc, pkt, sizeof(*pkt));
-        if (mpi_errno) {
-            MPIDI_Gpudt_msg_fail(msg, mpi_errno);
-            msg->is_peer_gone = true;
-        }
-    }
+    if (pkt->n)
+        cts_send(msg, pkt);
 }
 
 /* Tell the sender that its staging memory is not used any more. */

@@ -9,15 +9,8 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_pack_cut.h"
 
-/* Announcements of data that are ignored after a kernel has waited in vain: twice as many each time, as
- * the sender's GPU has other work. */
-#define SKIPPED_MIN 16
-#define SKIPPED_MAX 65536
-
-static struct {
-    int nskipped;               /* after the last time; 0: the last kernel's wait was not in vain */
-    int nleft;                  /* of these */
-} ahead;
+/* Of kernels that were launched ahead. In vain is what waits for a GPU that has other work. */
+static struct MPIDI_Gpudt_trial trial;
 
 /* Move a segment of a buffer in host memory. The CPU moves whole elements of the datatype only. */
 static int segment_move_host(struct MPIDI_Gpudt_segment *segment, bool is_pack)
@@ -91,13 +84,8 @@ static void ahead_end(struct MPIDI_Gpudt_segment *segment)
     const bool is_missed = MPIR_Gpudt_stage_is_missed(segment->msg->stage, segment->mem);
 
     segment->value = 0;
-    if (!is_missed) {
-        ahead.nskipped = 0;
-        return;
-    }
-    ahead.nskipped = MPL_MIN(MPL_MAX(2 * ahead.nskipped, SKIPPED_MIN), SKIPPED_MAX);
-    ahead.nleft = ahead.nskipped;
-    segment->is_missed = true;
+    segment->is_missed = is_missed;
+    MPIDI_Gpudt_trial_end(&trial, is_missed);
 }
 
 /* Whether a segment has been moved. One that was launched ahead, in vain, is launched again when its
@@ -154,12 +142,8 @@ bool MPIDI_Gpudt_segment_unpack_ahead(struct MPIDI_Gpudt_segment *segment, int v
     struct MPIDI_Gpudt_msg *msg = segment->msg;
     int mpi_errno;
 
-    if (msg->mpi_errno || !msg->is_staged)
+    if (msg->mpi_errno || !msg->is_staged || !MPIDI_Gpudt_trial_may(&trial))
         return false;
-    if (ahead.nleft > 0) {
-        ahead.nleft--;
-        return false;
-    }
     segment->value = value;
     mpi_errno = MPIR_Gpudt_stage_move(msg->stage, msg->buffer, segment->off, segment->len,
                                       segment->mem, true, &segment->value, &segment->op);

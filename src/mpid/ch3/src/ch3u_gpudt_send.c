@@ -110,8 +110,10 @@ bool MPIDI_Gpudt_isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, i
         mpi_errno = MPIDI_Gpudt_short_send(msg, data_sz);
     } else {
         MPIDI_Request_set_msg_type(sreq, MPIDI_REQUEST_RNDV_MSG);
-        MPIDI_Gpudt_direct_offer_long(msg, true);
+        MPIDI_Gpudt_direct_offer_long(msg, data_sz);
         mpi_errno = MPIDI_Gpudt_envelope_send(msg, MPIDI_CH3_PKT_GPUDT_RTS, data_sz);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        MPIDI_Gpudt_early_pack(msg, data_sz);
     }
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     *request = sreq;
@@ -253,7 +255,8 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         cleared_set(msg, pkt);
     if (pkt->n == MPIDI_GPUDT_CTS__PULLED)
         pulled(msg);
-    credits_add(msg, pkt);
+    if (!MPIDI_Gpudt_early_cleared(msg, pkt))
+        credits_add(msg, pkt);
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
@@ -303,14 +306,16 @@ static void data_pkt_set(const struct MPIDI_Gpudt_segment *segment,
     pkt->value = 0;
 }
 
-/* Tell the receiver of a segment that a kernel packs, for it to launch a kernel that waits for it. If
- * there are other messages, the GPU may have much to do before, and the receiver's as well. */
+/* Tell the receiver of a segment that a kernel packs, for it to launch a kernel that waits for it. Only
+ * of the first segment: while that is unpacked, the others are packed, and kernels that wait for them
+ * would take multiprocessors from it (16 MiB in two segments between H100s: 95 us instead of 86). If
+ * there are other messages, both GPUs may have much to do before. */
 static void segment_announce(struct MPIDI_Gpudt_segment *segment)
 {
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt.gpudt_data;
 
-    if (segment->value && segment->op && MPIDI_Gpudt_direct_is_only()) {
+    if (segment->value && segment->op && segment->off == 0 && MPIDI_Gpudt_direct_is_only()) {
         data_pkt_set(segment, pkt);
         pkt->where = MPIDI_GPUDT_DATA__COMING;
         pkt->value = segment->value;
@@ -383,7 +388,7 @@ static void moved_ship(struct MPIDI_Gpudt_msg *msg)
     struct MPIDI_Gpudt_segment *segment;
 
     while ((segment = MPIDI_Gpudt_msg_moved(msg)) != NULL) {
-        if (msg->mpi_errno == MPI_SUCCESS)
+        if (msg->mpi_errno == MPI_SUCCESS && !segment->is_unwanted)
             segment_ship(segment);
         else
             MPIDI_Gpudt_segment_clear(segment);

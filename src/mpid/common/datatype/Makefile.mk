@@ -58,6 +58,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_pcoll.c              \
     src/mpid/ch3/src/ch3u_gpudt_peer.c               \
     src/mpid/ch3/src/ch3u_gpudt_pull.c               \
+    src/mpid/ch3/src/ch3u_gpudt_early.c              \
     src/mpid/ch3/src/ch3u_gpudt_push.c               \
     src/mpid/ch3/src/ch3u_gpudt_recv.c               \
     src/mpid/ch3/src/ch3u_gpudt_refuse.c             \

@@ -35,12 +35,12 @@
 #define LINE_WRITE 25.0
 
 /* What pushing costs: the packet that asks the sender for it (1.4 us). And what staging costs: its
- * kernels and packets (14 us), and a share of the message, as a segment is packed before it is
+ * kernels and packets (5 us), and a share of the message, as a segment is packed before it is
  * read. Both pass while the link moves other messages, if there are any, but the processors cannot
  * stage messages faster than one in STAGE_EACH (10 us). */
 #define PUSH_COST (448 << 10)
-#define STAGE_COST (9 << 19)
-#define STAGE_SHARE 0.25
+#define STAGE_COST (13 << 17)
+#define STAGE_SHARE 0.375
 #define STAGE_EACH (13 << 18)
 
 /* Reading a block costs at most this many bytes more within REACH. */

@@ -282,7 +282,7 @@ int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)
     in_set(m, &contig, &in);
     mpi_errno = kernels_are_ready(m, &in, &is_ready);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (m->ahead && m->unpack)
+    if (m->ahead && (m->unpack || m->ahead->is_promised))
         in.allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY1D | 1u << MPII_GPUDT_STRATEGY__COPY2D);
     if (is_ready && m->may_queue) {
         mpi_errno = MPII_Gpudt_batch_add(m, &in, &is_started);

@@ -26,6 +26,7 @@ struct MPII_Gpudt_queued {
  * that of another GPU, which waits for it. */
 struct MPII_Gpudt_ahead {
     struct MPII_Gpudt_semaphore semaphore;
+    bool is_promised;           /* to the receiver: a copy would not do */
     bool is_used;               /* set by the launch: by a kernel that does so */
 };
 

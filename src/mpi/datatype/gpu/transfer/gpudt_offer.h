@@ -28,6 +28,8 @@ struct MPIR_Gpudt_offer {
     int64_t stage_at;           /* place of the staging memory in its allocation */
     int64_t stage_sz;           /* its bytes; 0: none */
     int64_t stage_cost;         /* MPII_Gpudt_stage_cost */
+    int32_t early_place;        /* of the stage: the message is packed into it; -1: none */
+    int32_t early_value;        /* of its semaphore */
     struct MPII_Gpudt_export export;    /* id 0: the buffer cannot be mapped */
     struct MPII_Gpudt_export stage;     /* the allocation that the staging memory is in */
     char type[];
@@ -44,6 +46,7 @@ struct MPIR_Gpudt_stage {
     char *mem;
     size_t sz;                  /* of the places; the semaphores follow, MPII_GPUDT_SEMAPHORE_STEP
                                  * apart */
+    int early_place, early_value;       /* as in the offer */
     struct {
         struct MPII_Gpudt_ahead ahead;
         struct MPII_Gpudt_flag missed;  /* set by a kernel that gave up its wait; no word: none waits */

@@ -28,9 +28,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Have the receiver of a message that passes through the sender's staging memory launch the
-        kernel that unpacks it while the sender's kernel packs. The kernel waits for the other one,
-        but 0.1 ms at most.
+        Have a message that is to pass through the sender's staging memory packed before its
+        receiver asks for it, and have the receiver launch the kernel that unpacks it while the
+        sender's kernel packs. The kernel waits for the other one, but 0.1 ms at most.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -109,6 +109,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
         stage->mem = area->mem;
         stage->sz = area->sz;
         stage->cost = cost;
+        stage->early_place = -1;
     }
     return stage;
 }
@@ -164,6 +165,8 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
     stage->mem = (char *) (uintptr_t) mem + offer->stage_at;
     stage->sz = (size_t) offer->stage_sz;
     stage->is_far = gpu && offer->gpu && gpu != offer->gpu;
+    stage->early_place = offer->early_place;
+    stage->early_value = offer->early_value;
     MPII_GPUDT_COUNT(direct_staged, 1);
     return stage;
 }
@@ -207,17 +210,26 @@ static uint64_t semaphore_addr(const MPIR_Gpudt_stage_t * stage, int place)
         (uint64_t) place * MPII_GPUDT_SEMAPHORE_STEP;
 }
 
-/* Have the kernel that packs into a place signal its semaphore. */
-static struct MPII_Gpudt_ahead *signal_set(MPIR_Gpudt_stage_t * stage, int place)
+/* The next value of the semaphore of a place. */
+static int value_next(MPIR_Gpudt_stage_t * stage, int place)
 {
-    struct MPII_Gpudt_ahead *ahead = &stage->place[place].ahead;
     int *value = &stage->engine->stage_values[place];
 
     *value = (int) ((unsigned) *value + 1);
     if (*value == 0)
         *value = 1;
+    return *value;
+}
+
+/* Have the kernel that packs into a place signal its semaphore.
+ *   value  (IN)  0: the next one; else the receiver knows it */
+static struct MPII_Gpudt_ahead *signal_set(MPIR_Gpudt_stage_t * stage, int place, int value)
+{
+    struct MPII_Gpudt_ahead *ahead = &stage->place[place].ahead;
+
     ahead->semaphore.word = semaphore_addr(stage, place);
-    ahead->semaphore.value = *value;
+    ahead->semaphore.value = value ? value : value_next(stage, place);
+    ahead->is_promised = value != 0;
     ahead->is_used = false;
     return ahead;
 }
@@ -269,6 +281,30 @@ static struct MPII_Gpudt_ahead *wait_set(MPIR_Gpudt_stage_t * stage, int place, 
     return ahead;
 }
 
+bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, MPI_Aint n, char **place)
+{
+    int i;
+
+    if (!MPIR_CVAR_GPUDT_STAGE_AHEAD || n > (MPI_Aint) (stage->sz / MPIR_GPUDT_STAGE_PLACES) ||
+        MPII_Gpudt_is_shared(stage->engine->shared) || !MPIR_Gpudt_stage_take(stage, 1, place))
+        return false;
+    i = place_of(stage, *place);
+    if (!(stage->engine->stage_known & 1u << i)) {
+        MPIR_Gpudt_stage_put(stage, *place);
+        return false;
+    }
+    stage->early_place = i;
+    stage->early_value = value_next(stage, i);
+    return true;
+}
+
+char *MPIR_Gpudt_stage_early(const MPIR_Gpudt_stage_t * stage, int *value)
+{
+    *value = stage->early_value;
+    return stage->early_place < 0 ? NULL :
+        stage->mem + stage->early_place * (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+}
+
 bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
 {
     const int place = place_of(stage, packed);
@@ -297,8 +333,8 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!unpack) {
+        local.ahead = MPIR_CVAR_GPUDT_STAGE_AHEAD ? signal_set(stage, place, *value) : NULL;
         *value = 0;
-        local.ahead = MPIR_CVAR_GPUDT_STAGE_AHEAD ? signal_set(stage, place) : NULL;
     } else if (*value) {
         local.ahead = wait_set(stage, place, *value, &buffer->side);
         if (local.ahead == NULL) {
