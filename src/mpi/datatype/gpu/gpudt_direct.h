@@ -174,12 +174,12 @@ void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage);
  *   sz  (OUT)  its bytes */
 char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz);
 
-/* Take a place of staging memory of this process for a message that is packed before its receiver has
- * asked for that. To be called before the offer is made, which tells the receiver.
- *   n      (IN)   bytes of the message
+/* Take a place of staging memory of this process for a message from a buffer that is packed before its
+ * receiver has asked for that. To be called before the offer is made, which tells the receiver.
  *   place  (OUT)  its address
  * Returns false if there is none that suits. */
-bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, MPI_Aint n, char **place);
+bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, const MPIR_Gpudt_buffer * buffer,
+                                 char **place);
 
 /* The place into which the message of an offer is packed, in either process; NULL: it is not.
  *   value  (OUT)  for MPIR_Gpudt_stage_move */
@@ -189,13 +189,14 @@ char *MPIR_Gpudt_stage_early(const MPIR_Gpudt_stage_t * stage, int *value);
  * unpack them from that of another one.
  *   packed  (IN)   in the staging memory; if value is not 0, at the beginning of a place
  *   value   (IN/OUT)  pack: 0, or from MPIR_Gpudt_stage_early; set to the value by which the semaphore
- *                     of the place tells the end; 0: it does not. Unpack: 0 if the data is there. Else that value: a kernel is launched
- *                     that waits for it, though not for long; set to 0 if nothing was started instead
+ *                     of the place tells the end; 0: it does not.
+ *                     Unpack: 0 if the data is there. Else that value: a kernel is launched that waits
+ *                     for it, though not for long; set to 0 if nothing was started instead
  *   op      (OUT)  as for MPIR_Gpudt_ipack */
 int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer, MPI_Aint first,
                           MPI_Aint n, char *packed, bool unpack, int *value, MPIR_Gpudt_op ** op);
 
-/* After the end of an operation that unpacked with a value: whether it moved less than all, as its
+/* After the end of an operation that unpacked with a value: whether that is to be done again, as its
  * kernel did not wait long enough. To be called once. */
 bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed);
 

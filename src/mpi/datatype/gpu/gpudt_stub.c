@@ -306,7 +306,8 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     return MPI_ERR_INTERN;
 }
 
-bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, MPI_Aint n, char **place)
+bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, const MPIR_Gpudt_buffer * buffer,
+                                 char **place)
 {
     return false;
 }

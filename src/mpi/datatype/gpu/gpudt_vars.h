@@ -38,7 +38,7 @@
     F(heap_chunks, "Segments of messages that went through pageable memory")                    \
     F(direct_pulls, "Messages copied from memory of the sending process that this one mapped")  \
     F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
-    F(staged_ahead, "Segments of these whose kernel was launched before the data was there")    \
+    F(staged_ahead, "Segments of these whose kernel was launched without waiting for the data")    \
     F(staged_missed, "Those of these that were launched once more, as that came too late")      \
     F(direct_pushes, "Messages copied to memory of the receiving process that this one mapped") \
     F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \

@@ -400,10 +400,13 @@ bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
 
 /* Have a place of the stage for all of a message, before its offer is made, if it is to be packed
  * early. */
-void MPIDI_Gpudt_early_take(struct MPIDI_Gpudt_msg *msg, int64_t data_sz);
+void MPIDI_Gpudt_early_take(struct MPIDI_Gpudt_msg *msg);
 
 /* Pack it, if there is one. */
 void MPIDI_Gpudt_early_pack(struct MPIDI_Gpudt_msg *msg, int64_t data_sz);
+
+/* Look after the packing until the first clear to send has arrived, or the peer is gone. */
+void MPIDI_Gpudt_early_advance(struct MPIDI_Gpudt_msg *msg);
 
 /* The first clear to send of a message that is packed early has arrived, and msg->total is known.
  * Returns whether that has used the packet's credit. */

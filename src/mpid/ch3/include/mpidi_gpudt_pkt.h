@@ -59,7 +59,7 @@ enum {
     MPIDI_GPUDT_DATA__SHARED,   /* the data is in the chunk of the credit, or in a place of the
                                  * stage */
     MPIDI_GPUDT_DATA__COMING,   /* the sender's kernel packs the data into a place of the stage, and
-                                 * then signals its semaphore; _SHARED follows in any case */
+                                 * then signals its semaphore; _SHARED follows, or _NONE */
     MPIDI_GPUDT_DATA__UNSTAGED, /* no data: the sender finds no places, and the message is to pass
                                  * through chunks instead */
     MPIDI_GPUDT_DATA__PUSHED,   /* the data is in the receiver's buffer, all of it */

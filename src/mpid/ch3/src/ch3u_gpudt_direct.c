@@ -16,8 +16,8 @@
  *
  * The offer of a long message may name a stage instead, or as well: GPU memory that the sender
  * packs the message into, segment by segment, when the receiver sends credits. The sender's
- * messages share its places: each takes some when its receiver is ready, and returns them at its
- * end.
+ * messages share its places: each takes some when its receiver is ready, or one before
+ * (ch3u_gpudt_early.c), and returns them at its end.
  * Where the receiver can map neither, messages pass through host memory (ch3u_gpudt_msg.c), unless
  * the sender can map the receiver's buffer (ch3u_gpudt_push.c). */
 
@@ -142,7 +142,7 @@ void MPIDI_Gpudt_direct_offer_long(struct MPIDI_Gpudt_msg *msg, int64_t data_sz)
     if (data_sz > 0)
         msg->stage = MPIR_Gpudt_stage_get(msg->buffer, type_at != MPIR_GPUDT_TYPE__NONE, nlong);
     if (nlong == 0)
-        MPIDI_Gpudt_early_take(msg, data_sz);
+        MPIDI_Gpudt_early_take(msg);
     offer_open(msg, chunk, type_at);
     msg->offer_chunk = chunk;
     nlong++;

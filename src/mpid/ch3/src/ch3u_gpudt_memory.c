@@ -151,7 +151,7 @@ bool MPIDI_Gpudt_places_lack(const struct MPIDI_Gpudt_msg *msg)
 void MPIDI_Gpudt_places_put(struct MPIDI_Gpudt_msg *msg)
 {
     if (msg->nplaces)
-        shares[msg->share].has_moved = true;
+        shares[MPIDI_GPUDT_SHARE__STAGE].has_moved = true;
     while (msg->nplaces > 0)
         MPIR_Gpudt_stage_put(msg->stage, msg->place[--msg->nplaces]);
 }

@@ -70,7 +70,8 @@ static bool op_is_done(struct MPIDI_Gpudt_segment *segment)
         mpi_errno = MPIR_Gpudt_test(segment->op, &is_done);
         if (mpi_errno) {
             is_done = true;
-            MPIDI_Gpudt_msg_fail(segment->msg, mpi_errno);
+            if (!segment->is_unwanted)
+                MPIDI_Gpudt_msg_fail(segment->msg, mpi_errno);
         }
         if (is_done)
             segment->op = NULL;

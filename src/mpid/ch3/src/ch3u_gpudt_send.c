@@ -397,6 +397,7 @@ static void moved_ship(struct MPIDI_Gpudt_msg *msg)
 
 static void send_advance(struct MPIDI_Gpudt_msg *msg)
 {
+    MPIDI_Gpudt_early_advance(msg);
     if (!msg->is_cleared && !msg->is_peer_gone)
         return;
 

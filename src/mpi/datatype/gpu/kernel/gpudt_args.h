@@ -53,8 +53,8 @@ struct MPII_Gpudt_end {
 
 /* A *semaphore*: an int32_t in memory of a GPU, whose value increases with each signal. A kernel that
  * packs for another GPU signals it at its end, before it sets its flag. The other GPU's kernel that
- * unpacks waits for it, but not for long: after MPII_GPUDT_SEMAPHORE_LOOKS a block of threads gives up
- * and moves nothing. */
+ * unpacks waits for it, but not for long: after MPII_GPUDT_SEMAPHORE_LOOKS a block of threads gives up,
+ * and what it moves is to be moved again. */
 struct MPII_Gpudt_semaphore {
     uint64_t word;              /* address; 0: no semaphore */
     uint64_t missed;            /* unpack: address of an int32_t that blocks set which give up */

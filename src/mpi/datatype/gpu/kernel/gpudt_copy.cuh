@@ -134,20 +134,22 @@ GPUDT_FN bool gpudt_is_signalled(const struct MPII_Gpudt_semaphore &semaphore)
     return (int32_t) ((uint32_t) now - (uint32_t) semaphore.value) >= 0;
 }
 
-/* Have a block of threads wait for a semaphore, if there is one. Returns false if it gives up. */
-GPUDT_FN bool gpudt_wait(const struct MPII_Gpudt_semaphore &semaphore)
+/* Have a block of threads wait for a semaphore, if there is one. A block that gives up moves what is
+ * there, and the host sees that: for a branch around the rest of the kernel, or for a longer wait, the
+ * compiler would take up to a third more registers. */
+GPUDT_FN void gpudt_wait(const struct MPII_Gpudt_semaphore &semaphore)
 {
     int looks = 0;
 
     if (semaphore.word == 0)
-        return true;
+        return;
     if (threadIdx.x == 0) {
         while (looks < MPII_GPUDT_SEMAPHORE_LOOKS && !gpudt_is_signalled(semaphore))
             looks++;
         if (looks == MPII_GPUDT_SEMAPHORE_LOOKS)
             gpudt_word_set(semaphore.missed, semaphore.missed_value);
     }
-    return !__syncthreads_or(looks == MPII_GPUDT_SEMAPHORE_LOOKS);
+    __syncthreads();
 }
 
 /* Loads and stores of the data. A benchmark that measures the walk alone defines GPUDT_DATA_ACCESS

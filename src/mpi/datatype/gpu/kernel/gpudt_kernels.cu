@@ -35,8 +35,8 @@
     extern "C" __global__ void __launch_bounds__(MPII_GPUDT_THREADS, ## __VA_ARGS__)            \
     name_ ## _unpack(const __grid_constant__ struct MPII_Gpudt_args_ ## args_ args)             \
     {                                                                                           \
-        if (gpudt_wait(args.span.semaphore))                                                    \
-            body_(args);                                                                        \
+        gpudt_wait(args.span.semaphore);                                                        \
+        body_(args);                                                                            \
         gpudt_finish(args.span.end);                                                            \
     }
 

@@ -34,13 +34,17 @@
 #define LINE_READ 12.5
 #define LINE_WRITE 25.0
 
-/* What pushing costs: the packet that asks the sender for it (1.4 us). And what staging costs: its
- * kernels and packets (5 us), and a share of the message, as a segment is packed before it is
- * read. Both pass while the link moves other messages, if there are any, but the processors cannot
- * stage messages faster than one in STAGE_EACH (10 us). */
-#define PUSH_COST (448 << 10)
-#define STAGE_COST (13 << 17)
-#define STAGE_SHARE 0.375
+/* What pushing costs: the packet that asks the sender for it (1 us). And what staging costs: its kernels
+ * and packets (14 us), and a share of the message, as a segment is packed before it is read. Both pass
+ * while the link moves other messages, if there are any, but the processors cannot stage messages faster
+ * than one in STAGE_EACH (10 us). Of a message that is packed early the kernels take 5 us, and the share
+ * is less of what follows the first two segments. */
+#define PUSH_COST (320 << 10)
+#define STAGE_COST (9 << 19)
+#define STAGE_SHARE 0.25
+#define EARLY_COST (13 << 17)
+#define EARLY_SHARE 0.375
+#define EARLY_SHARE_LATER 0.1875
 #define STAGE_EACH (13 << 18)
 
 /* Reading a block costs at most this many bytes more within REACH. */
@@ -153,12 +157,17 @@ int64_t MPII_Gpudt_push_cost(int64_t read, const struct MPII_Gpudt_access *to)
     return PUSH_COST + (read > to->write_across ? read : to->write_across);
 }
 
-int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int nothers)
+int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int may_be_early,
+                              int nothers)
 {
     /* While one segment is packed, the one before is read */
-    const int64_t nsegments = n > segment ? (n + segment - 1) / segment : 1;
-    const int64_t alone = STAGE_COST + (int64_t) (STAGE_SHARE * (double) n) + pack / nsegments;
-    const int64_t among = alone / (1 + nothers);
+    const int64_t first = n > segment ? pack / ((n + segment - 1) / segment) : pack;
+    const double later = max_of(0, (double) (n - 2 * segment));
+    int64_t among;
 
+    if (may_be_early && nothers == 0)
+        return EARLY_COST + first + (int64_t) (EARLY_SHARE * ((double) n - later) +
+                                               EARLY_SHARE_LATER * later);
+    among = (STAGE_COST + (int64_t) (STAGE_SHARE * (double) n) + first) / (1 + nothers);
     return among > STAGE_EACH - n ? among : STAGE_EACH - n;
 }

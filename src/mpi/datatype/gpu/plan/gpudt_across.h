@@ -47,8 +47,11 @@ int64_t MPII_Gpudt_push_cost(int64_t read, const struct MPII_Gpudt_access *to);
  *   n        (IN)  bytes of the message
  *   segment  (IN)  bytes that are packed at a time
  *   pack     (IN)  of the source
+ *   may_be_early  (IN)  a kernel packs the message before the receiver asks for it, or its first
+ *                       segment beside the receiver's kernel, if there are no others
  *   nothers  (IN)  long messages that use the link meanwhile */
-int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int nothers);
+int64_t MPII_Gpudt_stage_cost(int64_t n, int64_t segment, int64_t pack, int may_be_early,
+                              int nothers);
 
 static inline int64_t MPII_Gpudt_stage_whole_cost(int64_t stage_cost,
                                                   const struct MPII_Gpudt_access *to)

@@ -30,7 +30,8 @@ cvars:
       description : >-
         Have a message that is to pass through the sender's staging memory packed before its
         receiver asks for it, and have the receiver launch the kernel that unpacks it while the
-        sender's kernel packs. The kernel waits for the other one, but 0.1 ms at most.
+        sender's kernel packs. Each of its blocks of threads waits for the other one, but not longer
+        than some 0.1 ms.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -62,6 +63,11 @@ static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, int64_t r
     return read_across > cost;
 }
 
+static bool is_packed_by_kernel(const MPIR_Gpudt_buffer * buffer)
+{
+    return buffer->side.type && !buffer->side.is_mixed;
+}
+
 /* Allocate the staging memory of an engine, if there is memory for it. */
 static void memory_make(MPII_Gpudt_engine_t * engine)
 {
@@ -89,7 +95,8 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     int64_t cost;
 
     MPII_Gpudt_buffer_access(buffer, buffer->size, &access);
-    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, nothers);
+    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, is_packed_by_kernel(buffer) &&
+                                 MPIR_CVAR_GPUDT_STAGE_AHEAD, nothers);
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
         MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_push ||
         !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, access.read_across, cost))
@@ -171,11 +178,22 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
     return stage;
 }
 
+/* Free the flag of a kernel that has ended. Its word gets the value that it rarely has: flags with
+ * words that fall behind could seem to be set. */
+static void missed_put(MPIR_Gpudt_stage_t * stage, int place)
+{
+    struct MPII_Gpudt_flag *missed = &stage->place[place].missed;
+
+    if (missed->word)
+        MPL_atomic_release_store_int(missed->word, missed->value);
+    MPII_Gpudt_flag_put(stage->engine, missed);
+}
+
 void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
 {
     if (stage && stage->mapping) {
         for (int i = 0; i < MPIR_GPUDT_STAGE_PLACES; i++)
-            MPII_Gpudt_flag_put(stage->engine, &stage->place[i].missed);
+            missed_put(stage, i);
         MPII_Gpudt_import_release(stage->mapping);
     }
     MPL_free(stage);
@@ -208,6 +226,12 @@ static uint64_t semaphore_addr(const MPIR_Gpudt_stage_t * stage, int place)
 {
     return (uint64_t) (uintptr_t) stage->mem + stage->sz +
         (uint64_t) place * MPII_GPUDT_SEMAPHORE_STEP;
+}
+
+/* Whether packs signal semaphores. Where processes share the GPU, they are late in any case. */
+static bool may_signal(const MPIR_Gpudt_stage_t * stage)
+{
+    return MPIR_CVAR_GPUDT_STAGE_AHEAD && !MPII_Gpudt_is_shared(stage->engine->shared);
 }
 
 /* The next value of the semaphore of a place. */
@@ -281,12 +305,14 @@ static struct MPII_Gpudt_ahead *wait_set(MPIR_Gpudt_stage_t * stage, int place, 
     return ahead;
 }
 
-bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, MPI_Aint n, char **place)
+bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, const MPIR_Gpudt_buffer * buffer,
+                                 char **place)
 {
     int i;
 
-    if (!MPIR_CVAR_GPUDT_STAGE_AHEAD || n > (MPI_Aint) (stage->sz / MPIR_GPUDT_STAGE_PLACES) ||
-        MPII_Gpudt_is_shared(stage->engine->shared) || !MPIR_Gpudt_stage_take(stage, 1, place))
+    if (!may_signal(stage) || !is_packed_by_kernel(buffer) ||
+        buffer->size > (MPI_Aint) (stage->sz / MPIR_GPUDT_STAGE_PLACES) ||
+        !MPIR_Gpudt_stage_take(stage, 1, place))
         return false;
     i = place_of(stage, *place);
     if (!(stage->engine->stage_known & 1u << i)) {
@@ -309,9 +335,10 @@ bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
 {
     const int place = place_of(stage, packed);
     struct MPII_Gpudt_flag *missed = &stage->place[place].missed;
-    const bool is_missed = !stage->place[place].ahead.is_used || MPII_Gpudt_flag_is_set(missed);
+    const bool is_missed = missed->word == NULL || !stage->place[place].ahead.is_used ||
+        MPII_Gpudt_flag_is_set(missed);
 
-    MPII_Gpudt_flag_put(stage->engine, missed);
+    missed_put(stage, place);
     if (is_missed)
         MPII_GPUDT_COUNT(staged_missed, 1);
     return is_missed;
@@ -321,26 +348,25 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
                           MPI_Aint n, char *packed, bool unpack, int *value, MPIR_Gpudt_op ** op)
 {
     int mpi_errno = MPI_SUCCESS;
-    const int place = place_of(stage, packed);
+    const int place = place_of(stage, packed), wanted = *value;
     MPIR_Gpudt_op local = {.n = n,.is_alone = true };
 
     MPIR_FUNC_ENTER;
 
     *op = NULL;
+    *value = 0;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size || packed < stage->mem ||
                         packed + n > stage->mem + stage->sz, mpi_errno, MPI_ERR_INTERN,
                         "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!unpack) {
-        local.ahead = MPIR_CVAR_GPUDT_STAGE_AHEAD ? signal_set(stage, place, *value) : NULL;
-        *value = 0;
-    } else if (*value) {
-        local.ahead = wait_set(stage, place, *value, &buffer->side);
-        if (local.ahead == NULL) {
-            *value = 0;
+        local.ahead = may_signal(stage) ? signal_set(stage, place, wanted) : NULL;
+    } else if (wanted) {
+        local.ahead = may_fetch(stage, n) ? NULL : wait_set(stage, place, wanted, &buffer->side);
+        if (local.ahead == NULL)
             goto fn_exit;
-        }
+        *value = wanted;
         MPII_GPUDT_COUNT(staged_ahead, 1);
     }
     MPII_Gpudt_side_own(stage->engine, packed, packed + n, unpack ? &local.src : &local.dst);
