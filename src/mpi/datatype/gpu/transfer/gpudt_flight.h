@@ -28,6 +28,9 @@ struct MPII_Gpudt_flights {
  *   most_ahead  (IN)  bytes in flight from which on they wait */
 bool MPII_Gpudt_should_start(struct MPII_Gpudt_flights *f, int64_t bytes, int64_t most_ahead);
 
+/* Whether all launches and copies are complete, as far as is known. */
+bool MPII_Gpudt_flights_are_over(struct MPII_Gpudt_flights *f);
+
 /* Note a launch that sets a flag at its end. */
 void MPII_Gpudt_flight_add(struct MPII_Gpudt_flights *f, const struct MPII_Gpudt_flag *flag,
                            int64_t bytes);

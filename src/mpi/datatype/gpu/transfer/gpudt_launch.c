@@ -216,7 +216,9 @@ int MPII_Gpudt_kernel_start(const struct MPII_Gpudt_launch *l, bool * is_started
         *l->semaphore = l->ahead->semaphore;
         l->ahead->is_used = true;
     }
-    mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, l->kernel, function, l->grid, l->args);
+    mpi_errno = MPII_Gpudt_kernel_launch(engine, l->lane, l->kernel, function, l->grid, l->args,
+                                         MPL_atomic_relaxed_load_int(&engine->nflying[l->lane]) ==
+                                         0);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (flag && flag->word)
         MPII_GPUDT_COUNT(flags, 1);

@@ -165,17 +165,17 @@ static bool ends_by_move(const struct MPII_Gpudt_slot *slot)
 
 /* A batch of one move is launched as the move's own kernel. */
 static int launch_alone(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                        struct MPII_Gpudt_slot *slot)
+                        struct MPII_Gpudt_slot *slot, bool is_idle)
 {
     if (!ends_by_move(slot))
         MPII_Gpudt_flag_ask(slot->first_end, &slot->flag);
     return MPII_Gpudt_kernel_launch(engine, lane, slot->entries[0].kernel, slot->alone,
-                                    slot->nblocks, &slot->entries[0].args);
+                                    slot->nblocks, &slot->entries[0].args, is_idle);
 }
 
 /* A batch of nothing but copies. Of two kernels it takes the one with fewer parameters if it can. */
 static int launch_copies(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                         struct MPII_Gpudt_slot *slot)
+                         struct MPII_Gpudt_slot *slot, bool is_idle)
 {
     const bool are_few = slot->n <= MPII_GPUDT_COPIES_FEW && slot->few;
     const int kernel = are_few ? MPII_GPUDT_KERNEL__COPIES_FEW : MPII_GPUDT_KERNEL__COPIES;
@@ -194,7 +194,8 @@ static int launch_copies(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
     if (ends_by_move(slot))
         copy[0].end.flag = 0;
     return MPII_Gpudt_kernel_launch(engine, lane, kernel, are_few ? slot->few : slot->alone,
-                                    slot->nblocks, are_few ? (void *) &few : (void *) &many);
+                                    slot->nblocks, are_few ? (void *) &few : (void *) &many,
+                                    is_idle);
 }
 
 /* Copy the entries of a slot to the parameter block, if there is room for them. */
@@ -214,7 +215,7 @@ static void entries_copy(const struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_a
 }
 
 static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_slot *slot)
+                           struct MPII_Gpudt_slot *slot, bool is_idle)
 {
     struct MPII_Gpudt_args_batch args = {.entries = slot->addr,.nentries = slot->n };
 
@@ -224,23 +225,25 @@ static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPII_Gpudt_flag_ask(&args.end, &slot->flag);
     entries_copy(slot, &args);
     return MPII_Gpudt_kernel_launch(engine, lane, MPII_GPUDT_KERNEL__BATCH, slot->together,
-                                    slot->nblocks, &args);
+                                    slot->nblocks, &args, is_idle);
 }
 
 int MPII_Gpudt_slot_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_flights *flights)
 {
     int mpi_errno = MPI_SUCCESS;
+    bool is_idle;
 
     if (slot->n == 0)
         goto fn_exit;
+    is_idle = MPII_Gpudt_flights_are_over(flights);
     /* Long moves are to end one by one */
     if (slot->are_copies && slot->n <= MPII_GPUDT_COPIES && slot->bytes <= MPII_GPUDT_BURST_BYTES)
-        mpi_errno = launch_copies(engine, lane, slot);
+        mpi_errno = launch_copies(engine, lane, slot, is_idle);
     else if (slot->n == 1)
-        mpi_errno = launch_alone(engine, lane, slot);
+        mpi_errno = launch_alone(engine, lane, slot, is_idle);
     else
-        mpi_errno = launch_together(engine, lane, slot);
+        mpi_errno = launch_together(engine, lane, slot, is_idle);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (ends_by_move(slot)) {
         MPII_Gpudt_flight_add(flights, &slot->first_flag, slot->bytes);

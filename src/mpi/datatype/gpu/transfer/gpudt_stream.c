@@ -16,12 +16,12 @@
 #include "engine/gpudt_graph.h"
 
 int MPII_Gpudt_kernel_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, int kernel,
-                             CUfunction function, unsigned grid, const void *args)
+                             CUfunction function, unsigned grid, const void *args, bool is_idle)
 {
     int mpi_errno = MPI_SUCCESS;
     void *params[] = { (void *) args };
 
-    if (!MPII_Gpudt_graph_launch(engine, lane, kernel, function, grid, args))
+    if (!is_idle || !MPII_Gpudt_graph_launch(engine, lane, kernel, function, grid, args))
         MPII_GPUDT_CHECK(engine->drv, cuLaunchKernel(function, grid, 1, 1, MPII_GPUDT_THREADS, 1, 1,
                                                      0, engine->streams[lane], params, NULL),
                          mpi_errno);
