@@ -74,6 +74,7 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t copies_started[MPII_GPUDT_NLANES];
     MPL_atomic_int_t copies_ended[MPII_GPUDT_NLANES];
     int nsms;
+    double memory_rate;         /* of the GPU's own memory, bytes a second; 0: not known */
     int shared;                 /* index for MPII_Gpudt_is_shared */
 
     /* Of gpudt_contexts.c, guarded by its lock: numbers of allocations of the context. Number n is at

@@ -53,7 +53,11 @@
 /* Minimum size of a segment that a copy engine brings from the other GPU before it is unpacked, while
  * at least so many segments pass, or are about to, in the other direction. On two H200s 64 messages of
  * 4, 8 and 16 MiB each way went at 207, 260 and 279 GB/s each instead of 180, 213 and 216; of 2 MiB,
- * and while a single message of 16 MiB passes each way, the copies take longer than they save. */
+ * and while a single message of 16 MiB passes each way, the copies take longer than they save. So they do
+ * where the GPUs' own memory is slower, through which the data passes once more: on two H100s, with 3.4
+ * TB/s instead of 4.9, messages of 4, 8 and 16 MiB went at 148, 165 and 165 GB/s instead of 180, 198 and
+ * 192. */
+#define MPII_GPUDT_FETCH_RATE 4e12      /* bytes a second */
 #define MPII_GPUDT_FETCH_MIN (4 << 20)
 #define MPII_GPUDT_FETCH_BESIDE 3
 

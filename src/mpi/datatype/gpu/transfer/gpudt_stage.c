@@ -215,7 +215,8 @@ static bool may_fetch(const MPIR_Gpudt_stage_t * stage, MPI_Aint n)
     if (MPIR_CVAR_GPUDT_ROUTE != MPIR_CVAR_GPUDT_ROUTE_auto)
         return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged;
     if (n < MPII_GPUDT_FETCH_MIN || (size_t) n > MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) ||
-        !stage->is_far || MPII_Gpudt_is_shared(stage->engine->shared))
+        !stage->is_far || MPII_Gpudt_is_shared(stage->engine->shared) ||
+        stage->engine->memory_rate < MPII_GPUDT_FETCH_RATE)
         return false;
     for (uint32_t used = stage->engine->stage_used; used; used &= used - 1)
         nused++;
