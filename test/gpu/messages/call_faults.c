@@ -8,7 +8,8 @@
  * polls, so the number of its calls is not bounded: the first MAX_CALLS of them fail one by one,
  * and the first MAX_NAMED of each function in NAMES. Emulated driver only. Two processes.
  *
- *     call_faults once|on      one call fails, or all from it on until the message is complete */
+ *     call_faults once|on [far]    one call fails, or all from it on until the message is complete; between
+ *                                  two GPUs, by datatypes at both ends */
 
 #include "report.h"
 #include "side.h"
@@ -143,7 +144,7 @@ int main(int argc, char **argv)
 {
     MPI_Datatype vector;
 
-    if (argc != 2)
+    if (argc < 2)
         return 2;
     times = strcmp(argv[1], "on") == 0 ? 0 : 1;
     report_time_limit(400);
@@ -157,8 +158,10 @@ int main(int argc, char **argv)
     MPI_Type_vector(3, 1, 2, MPI_INT, &vector);
     MPI_Type_commit(&vector);
 
+    if (argc > 2)
+        all_calls(MEM__DEVICE, MEM__OTHER_DEVICE, vector, 5000);
     /* eager, one chunk, several chunks */
-    for (MPI_Aint count = 10; count < 100000; count *= 60) {
+    for (MPI_Aint count = argc > 2 ? 100000 : 10; count < 100000; count *= 60) {
         all_calls(MEM__DEVICE, MEM__DEVICE, vector, 1);
         all_calls(MEM__DEVICE, MEM__DEVICE, MPI_INT, count);
         all_calls(MEM__DEVICE, MEM__PAGEABLE, MPI_INT, count);

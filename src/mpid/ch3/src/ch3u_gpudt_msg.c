@@ -97,6 +97,19 @@ static void msg_free(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_msg_mem_put(msg);
 }
 
+/* Whether a segment has a GPU operation in flight. One that was launched ahead, and has ended, waits for
+ * a packet. */
+static bool is_moving(const struct MPIDI_Gpudt_msg *msg)
+{
+    for (int i = 0; i < msg->nsegments; i++) {
+        const struct MPIDI_Gpudt_segment *segment = &msg->segment[i];
+        if (segment->state == MPIDI_GPUDT_SEGMENT__MOVING &&
+            (!segment->is_ahead || segment->op || segment->value))
+            return true;
+    }
+    return false;
+}
+
 /* After a change of state: move a message to the list by which it will be advanced, or free it.
  * Returns whether it will be polled. Messages that wait for a packet are only in the list of all. */
 static bool msg_settle(struct MPIDI_Gpudt_msg *msg)
@@ -106,8 +119,7 @@ static bool msg_settle(struct MPIDI_Gpudt_msg *msg)
         return false;
     }
     MPIDI_Gpudt_wait_set(msg, msg->req && msg->wants_memory);
-    active_set(msg, msg->is_put_off ||
-               MPIDI_Gpudt_msg_segments(msg, MPIDI_GPUDT_SEGMENT__MOVING) > 0);
+    active_set(msg, msg->is_put_off || is_moving(msg));
     if (msg->is_waiting)
         MPIDI_Gpudt_wake();
     return msg->is_active;

@@ -378,6 +378,9 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
 
     segment = &msg->segment[pkt->segment];
     if (segment->is_ahead) {
+        /* An early pack that has failed is done again, with a greater value: the kernel waits already */
+        if (pkt->where == MPIDI_GPUDT_DATA__COMING)
+            return MPI_SUCCESS;
         segment->is_ahead = false;
         MPIDI_Gpudt_msg_advance(msg);
         return MPI_SUCCESS;
