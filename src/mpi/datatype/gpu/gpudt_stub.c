@@ -456,7 +456,7 @@ int MPIR_Gpudt_reduce(const void *inbuf, void *inoutbuf, MPI_Aint count, MPI_Dat
     return not_handled(NULL, handled);
 }
 
-void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
+void *MPIR_Gpudt_temp_alloc(const void *buf, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
 {
     return MPL_malloc(n, MPL_MEM_BUFFER);
 }

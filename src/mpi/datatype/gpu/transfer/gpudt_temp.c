@@ -190,10 +190,10 @@ static struct temp *temp_make(MPII_Gpudt_engine_t * engine, size_t sz)
     return t;
 }
 
-/* A buffer on the GPU that an address belongs to; NULL: there is no such GPU, or it has no memory
+/* A buffer on the GPU that the data of a buffer is on; NULL: there is no such GPU, or it has no memory
  * or not this kernel.
  *   kernel  (IN)  NO_KERNEL: none is needed */
-static struct temp *temp_on_gpu(const void *like, MPI_Aint n, int kernel)
+static struct temp *temp_on_gpu(const void *buf, MPI_Datatype datatype, MPI_Aint n, int kernel)
 {
     const MPII_Gpudt_driver_t *drv = MPII_Gpudt_driver_get();
     MPIR_Gpudt_ptr_t ptr;
@@ -201,8 +201,10 @@ static struct temp *temp_on_gpu(const void *like, MPI_Aint n, int kernel)
     MPII_Gpudt_ctx_t entered;
     CUfunction function = NULL;
     struct temp *t = NULL;
+    MPI_Aint true_lb;
 
-    if (drv == NULL || MPIR_Gpudt_query_ptr(like, &ptr) != MPI_SUCCESS ||
+    MPIR_Datatype_get_true_lb(datatype, &true_lb);
+    if (drv == NULL || MPIR_Gpudt_query_ptr((const char *) buf + true_lb, &ptr) != MPI_SUCCESS ||
         ptr.mem != MPIR_GPUDT_MEM__DEVICE ||
         MPII_Gpudt_engine_enter(drv, ptr.device, ptr.ctx, &engine, &entered) != MPI_SUCCESS)
         return NULL;
@@ -228,25 +230,22 @@ static void *temp_or_host(const struct temp *t, MPI_Aint n)
     return t->mem;
 }
 
-void *MPIR_Gpudt_temp_alloc(const void *like, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
+void *MPIR_Gpudt_temp_alloc(const void *buf, MPI_Aint n, MPI_Op op, MPI_Datatype datatype)
 {
     struct temp *t = NULL;
     struct MPII_Gpudt_reduction r;
 
     if (n > 0 && MPIR_CVAR_GPUDT_TEMP_MIB > 0 && MPII_Gpudt_reduction_find(op, datatype, &r))
-        t = temp_on_gpu(like, n, r.kernel);
+        t = temp_on_gpu(buf, datatype, n, r.kernel);
     return temp_or_host(t, n);
 }
 
 void *MPIR_Gpudt_temp_alloc_moved(const void *buf, MPI_Datatype datatype, MPI_Aint n)
 {
     struct temp *t = NULL;
-    MPI_Aint true_lb;
 
-    if (n > 0 && n >= MPIR_CVAR_GPUDT_TEMP_MIN && MPIR_CVAR_GPUDT_TEMP_MIB > 0) {
-        MPIR_Datatype_get_true_lb(datatype, &true_lb);
-        t = temp_on_gpu((const char *) buf + true_lb, n, NO_KERNEL);
-    }
+    if (n > 0 && n >= MPIR_CVAR_GPUDT_TEMP_MIN && MPIR_CVAR_GPUDT_TEMP_MIB > 0)
+        t = temp_on_gpu(buf, datatype, n, NO_KERNEL);
     return temp_or_host(t, n);
 }
 
