@@ -295,6 +295,44 @@ static void insignificant_run(enum mem_kind kind)
     free(types);
 }
 
+/* A reduction of which only the first process gets a result, and only that one is in place. Often enough
+ * for the processes to tell each other of their buffers. */
+static void partly_in_place_run(enum mem_kind kind, enum mode mode, int n)
+{
+    const int is_mine = rank == 0, ntimes = 6;
+    int *host = malloc((size_t) n * sizeof(host[0]));
+    struct call c = {.what = CALL__reduce_scatter,.mode = mode,.comm = MPI_COMM_WORLD,.op = MPI_SUM };
+    MPI_Request request = MPI_REQUEST_NULL;
+    struct mem mem;
+
+    mem_alloc(&mem, kind, (size_t) n * sizeof(host[0]));
+    c.counts[0] = n;
+    c.send.type[0] = MPI_INT;
+    for (int t = 0; t < ntimes; t++) {
+        for (int i = 0; i < n; i++)
+            host[i] = rank + i + t;
+        mem_write(&mem, 0, host, (size_t) n * sizeof(host[0]));
+        if (mode != MODE__PERSISTENT || t == 0)
+            CHECK_MPI(call_start(&c, is_mine ? MPI_IN_PLACE : mem.addr, is_mine ? mem.addr : NULL,
+                                 &request));
+        if (mode == MODE__PERSISTENT)
+            CHECK_MPI(MPI_Start(&request));
+        if (mode != MODE__BLOCKING)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        mem_read(&mem, 0, host, (size_t) n * sizeof(host[0]));
+        for (int i = 0; i < n && is_mine; i++) {
+            if (host[i] != nprocs * (i + t) + nprocs * (nprocs - 1) / 2) {
+                report_fail("element %d of a reduction in place at one process is %d", i, host[i]);
+                break;
+            }
+        }
+    }
+    if (mode == MODE__PERSISTENT)
+        MPI_Request_free(&request);
+    mem_free(&mem);
+    free(host);
+}
+
 void cases_run(void)
 {
     static const struct {
@@ -325,6 +363,9 @@ void cases_run(void)
         temporaries_run(mode, 100000);
         temporaries_run(mode, 90000);   /* in the same buffers */
         moved_run(mode);
+        partly_in_place_run(MEM__PAGEABLE, mode, 1000);
+        partly_in_place_run(MEM__DEVICE, mode, 1000);
+        partly_in_place_run(MEM__DEVICE, mode, 100000);
     }
     MPI_Op_free(&affine);
 }

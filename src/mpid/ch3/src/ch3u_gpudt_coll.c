@@ -269,7 +269,9 @@ bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_
         .is_in_place = is_in_place,.is_apt = true,.comm = comm,.errflag = errflag
     };
 
-    return MPIR_CVAR_REDUCE_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto &&
+    /* Between groups, not all processes have a datatype */
+    return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
+        MPIR_CVAR_REDUCE_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto &&
         (call_do(&c, mpi_errno_ptr) ||
          MPIDI_Gpudt_nodes_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
                                   mpi_errno_ptr));
@@ -295,18 +297,18 @@ bool MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Ai
                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                 MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
+    /* Of this call some processes only may be in place, those that get a part of the result */
     struct MPIDI_Gpudt_coll_call c = {
         .kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER,.in = sendbuf,
         .out = recvcounts[comm->rank] ? recvbuf : NULL,.n_out = recvcounts[comm->rank],
-        .counts = recvcounts,.datatype = datatype,.op = op,.is_apt = true,.comm = comm,
-        .errflag = errflag
+        .counts = recvcounts,.datatype = datatype,.op = op,.is_apt = sendbuf != MPI_IN_PLACE,
+        .comm = comm,.errflag = errflag
     };
 
     for (int i = 0; i < comm->local_size; i++)
         c.n += recvcounts[i];
     return MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM ==
-        MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto && sendbuf != MPI_IN_PLACE &&
-        call_do(&c, mpi_errno_ptr);
+        MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto && call_do(&c, mpi_errno_ptr);
 }
 
 /* Where the data of a buffer begins, if it is contiguous; else is_contig is false. */

@@ -91,6 +91,8 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
             c->n *= size;
             break;
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
+            /* Others may not be in place */
+            c->is_apt = !is_in_place;
             c->counts = recv->counts;
             c->n_out = recv->counts[rank];
             c->out = c->n_out ? (void *) recv->buf : NULL;

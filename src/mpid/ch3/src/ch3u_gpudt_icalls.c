@@ -68,8 +68,7 @@ bool MPIDI_Gpudt_call_reduce_scatter(MPIDI_Gpudt_call_fn * start, const void *se
         .recv = {.buf = recvbuf,.counts = recvcounts,.datatype = datatype}
     };
 
-    return MAY_START(IREDUCE_SCATTER) && sendbuf != MPI_IN_PLACE &&
-        start(&call, request, mpi_errno_ptr);
+    return MAY_START(IREDUCE_SCATTER) && start(&call, request, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_call_bcast(MPIDI_Gpudt_call_fn * start, void *buffer, MPI_Aint count,
