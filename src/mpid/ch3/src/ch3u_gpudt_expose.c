@@ -106,6 +106,10 @@ static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
             (void) MPIR_Gpudt_target_make(all + (MPI_Aint) i * MPIR_GPUDT_EXPOSURE_SZ,
                                           &w->peer[i].target);
     }
+    /* From here on, a process that is still in this call takes the lock for accumulates by messages */
+    mpi_errno = MPIR_Barrier(comm->node_comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_ERR_CHKANDJUMP(errflag, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
 
   fn_exit:
     return mpi_errno;
