@@ -216,6 +216,8 @@ void local_run(unsigned long seed);
 void cases_run(void);
 /* Reductions of datatypes with a negative extent. */
 void negative_run(void);
+/* Reductions of ranges whose descriptors have numbers of earlier ones. */
+void descriptors_run(void);
 /* Where the temporary buffers of algorithms are that control variables choose. */
 void transports_run(void);
 /* Collectives that map the other processes' memory; of the pairs of operation and datatype one in

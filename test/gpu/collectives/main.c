@@ -9,6 +9,7 @@
  *     collectives cases                            reductions that the release gets wrong, each by itself
  *     collectives negative                         reductions of datatypes with a negative extent
  *     collectives transports                       those of MPICH's tsp_ algorithms that are chosen
+ *     collectives descriptors                      reductions of mapped virtual ranges; two GPUs
  *     collectives direct [SEED [ONE_IN]]           those that map the other processes' memory; one
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
@@ -71,6 +72,8 @@ int main(int argc, char **argv)
         negative_run();
     else if (strcmp(what, "transports") == 0)
         transports_run();
+    else if (strcmp(what, "descriptors") == 0)
+        descriptors_run();
     else if (strcmp(what, "direct") == 0)
         direct_run((unsigned) seed, argc > 3 ? (unsigned) ncalls : 1);
     else if (strcmp(what, "nodes") == 0)

@@ -18,6 +18,7 @@
 struct MPIR_Gpudt_operand {
     uint64_t process, id;       /* of the allocation that it is in; the id is never reused */
     int64_t at;                 /* byte of the allocation at which it begins */
+    int64_t descriptor;         /* file descriptor that shares it, of a mapped virtual range */
 };
 
 /* Bytes that describe an allocation such that another process can map it. */
@@ -36,9 +37,11 @@ bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datat
 /* Whether two buffers are used by the same GPU in the same context. */
 bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffer * b);
 
-/* Write how to map the allocation of a buffer of MPIR_Gpudt_operand_make.
- *   mem  (OUT)  MPIR_GPUDT_EXPORT_SZ bytes, aligned to 8 */
-void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem);
+/* Write how to map the allocation of a buffer.
+ *   buffer, operand  (IN)   of MPIR_Gpudt_operand_make
+ *   mem              (OUT)  MPIR_GPUDT_EXPORT_SZ bytes, aligned to 8; all 0: it cannot be mapped */
+void MPIR_Gpudt_operand_export(const MPIR_Gpudt_buffer * buffer,
+                               const struct MPIR_Gpudt_operand *operand, void *mem);
 
 /* A reduction, from left to right: out[j] = in[0] op in[1] op ... in[nin - 1]. Or, with is_each, no
  * reduction, but copies of bytes: out[j] = in[j]. */

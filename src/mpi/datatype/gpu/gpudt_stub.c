@@ -484,7 +484,8 @@ bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffe
     return false;
 }
 
-void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
+void MPIR_Gpudt_operand_export(const MPIR_Gpudt_buffer * buffer,
+                               const struct MPIR_Gpudt_operand *operand, void *mem)
 {
     memset(mem, 0, MPIR_GPUDT_EXPORT_SZ);
 }

@@ -72,7 +72,7 @@ static bool are_able(struct MPIDI_Gpudt_coll_call *c)
 /* Whether the buffers of a call are in the same allocations as those of an earlier one. */
 static bool is_same(const struct MPIR_Gpudt_operand *a, const struct MPIR_Gpudt_operand *b)
 {
-    return a->process == b->process && a->id == b->id;
+    return a->process == b->process && a->id == b->id && a->descriptor == b->descriptor;
 }
 
 static bool is_known(const struct MPIDI_Gpudt_known *k, const struct MPIDI_Gpudt_coll_call *c)
@@ -122,10 +122,12 @@ struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c
 void MPIDI_Gpudt_coll_export(const struct MPIDI_Gpudt_coll_call *c,
                              struct MPIDI_Gpudt_coll_exports *own)
 {
+    const struct MPIDI_Gpudt_coll_name *name = &c->name[c->comm->rank];
+
     memset(own, 0, sizeof(*own));
-    MPIR_Gpudt_operand_export(c->in_buffer, own->in);
+    MPIR_Gpudt_operand_export(c->in_buffer, &name->in, own->in);
     if (c->out_buffer)
-        MPIR_Gpudt_operand_export(c->out_buffer, own->out);
+        MPIR_Gpudt_operand_export(c->out_buffer, &name->out, own->out);
 }
 
 void MPIDI_Gpudt_coll_exported(const struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,

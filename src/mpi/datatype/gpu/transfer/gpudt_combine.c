@@ -34,6 +34,12 @@ struct combining {
     struct MPII_Gpudt_mapping *room[2 * MPII_GPUDT_COMBINE_MAX];
 };
 
+/* The descriptor that shares a range; 0 for other memory. */
+static int descriptor_of(const struct MPII_Gpudt_export *export)
+{
+    return export->is_range ? export->descriptor.memory[0] : 0;
+}
+
 bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
                              MPIR_Gpudt_buffer ** buffer, struct MPIR_Gpudt_operand *operand,
                              uint64_t * gpu)
@@ -58,6 +64,9 @@ bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datat
     operand->process = export->process;
     operand->id = export->id;
     operand->at = (int64_t) ((uintptr_t) side->addr - export->base);
+    operand->descriptor = descriptor_of(export);
+    /* For this call, in which others may map it by what they were told in an earlier one */
+    MPII_Gpudt_export_hold(export, (*buffer)->held);
     *gpu = MPIR_Gpudt_buffer_gpu(*buffer);
     return true;
 }
@@ -67,16 +76,15 @@ bool MPIR_Gpudt_operands_fit(const MPIR_Gpudt_buffer * a, const MPIR_Gpudt_buffe
     return a->side.engine == b->side.engine;
 }
 
-void MPIR_Gpudt_operand_export(MPIR_Gpudt_buffer * buffer, void *mem)
+void MPIR_Gpudt_operand_export(const MPIR_Gpudt_buffer * buffer,
+                               const struct MPIR_Gpudt_operand *operand, void *mem)
 {
     const struct MPII_Gpudt_export *export = MPII_Gpudt_buffer_export(buffer);
 
     memset(mem, 0, MPIR_GPUDT_EXPORT_SZ);
-    if (export == NULL)
-        return;
-    MPII_Gpudt_export_copy(export, mem);
-    if (buffer->held[0] == NULL)
-        MPII_Gpudt_export_hold(export, buffer->held);
+    /* The other buffer of the call may have taken its place among the open ones */
+    if (export && descriptor_of(export) == operand->descriptor)
+        MPII_Gpudt_export_copy(export, mem);
 }
 
 /* The address of an operand or a result for the engine, whose context is current; 0: it cannot be
