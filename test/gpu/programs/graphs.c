@@ -39,7 +39,7 @@ static void many_kinds(void)
 {
     struct strided s;
 
-    for (int n = 1000; n < 1000000; n += n / 4) {
+    for (int n = 1000; n < 200000; n += n / 8) {
         strided_make(&s, MEM__DEVICE, MEM__DEVICE, n, n % 2);
         for (int i = 0; i < 3 && strided_both_ways(&s); i++);
         strided_free(&s);
@@ -60,7 +60,7 @@ static void faults(void)
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         /* Of another number of blocks for each call */
-        strided_make(&s, MEM__DEVICE, MEM__DEVICE, 2000000 + 100000 * (int) i, 0);
+        strided_make(&s, MEM__DEVICE, MEM__DEVICE, 250000 + 20000 * (int) i, 0);
         gpu.emu_fail_set(calls[i], 1, 999, 1);
         for (int k = 0; k < 2 * AFTER + 2 && strided_both_ways(&s); k++);
         if (gpu.emu_failed_count() == 0)
