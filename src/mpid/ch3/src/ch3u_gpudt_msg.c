@@ -399,7 +399,8 @@ void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
     struct MPIDI_Gpudt_msg *msg;
 
     DL_FOREACH(msgs, msg) {
-        if (msg->vc == vc) {
+        /* A send that was cancelled is complete, and its message lives as long as its request */
+        if (msg->vc == vc && !(msg->req && MPIR_Request_is_complete(msg->req))) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
             for (int i = 0; i < msg->nsegments; i++) {

@@ -324,8 +324,8 @@ static void segment_announce(struct MPIDI_Gpudt_segment *segment)
     segment->value = 0;
 }
 
-/* Pack as many segments as there are credits and memory. */
-static void segments_start(struct MPIDI_Gpudt_msg *msg)
+/* Pack as many segments as there are credits and memory. Returns whether there was one. */
+static bool segments_start(struct MPIDI_Gpudt_msg *msg)
 {
     int used = 0;
 
@@ -346,6 +346,7 @@ static void segments_start(struct MPIDI_Gpudt_msg *msg)
     }
     msg->ncredits -= used;
     memmove(msg->credit, msg->credit + used, msg->ncredits * sizeof(msg->credit[0]));
+    return used > 0;
 }
 
 /* Send a packed segment. */
@@ -402,13 +403,13 @@ static void send_advance(struct MPIDI_Gpudt_msg *msg)
         return;
 
     moved_ship(msg);
-    if (msg->mpi_errno == MPI_SUCCESS) {
-        segments_start(msg);
-        /* Segments packed by the CPU, or already complete on the GPU */
+    /* Segments packed by the CPU, or already complete on the GPU, are sent at once. With an early pack there
+     * may be more credits than segments: nothing else would use those that are left. */
+    while (msg->mpi_errno == MPI_SUCCESS && segments_start(msg))
         moved_ship(msg);
-        if (msg->is_staged && msg->wants_memory && MPIDI_Gpudt_places_lack(msg))
-            unstage(msg);
-    }
+    if (msg->mpi_errno == MPI_SUCCESS && msg->is_staged && msg->wants_memory &&
+        MPIDI_Gpudt_places_lack(msg))
+        unstage(msg);
     if (!msg->is_cleared && !msg->is_peer_gone)
         return;
 

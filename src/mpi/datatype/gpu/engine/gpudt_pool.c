@@ -155,6 +155,12 @@ void MPII_Gpudt_area_put(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *a
         area_free(engine, area, true);
 }
 
+/* Bytes of device memory of an area. */
+static size_t device_sz(const struct MPII_Gpudt_area *area)
+{
+    return area->sz + (area->kind == MPII_GPUDT_AREA__STAGE ? MPII_GPUDT_SEMAPHORES_SZ : 0);
+}
+
 /* Returns NULL if the memory cannot be allocated. */
 static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
                                          enum MPII_Gpudt_area_e kind)
@@ -172,11 +178,10 @@ static struct MPII_Gpudt_area *area_make(MPII_Gpudt_engine_t * engine,
     switch (kind) {
         case MPII_GPUDT_AREA__DEVICE:
         case MPII_GPUDT_AREA__STAGE:
-            if (drv->cuMemAlloc(&device_mem, area->sz + (kind == MPII_GPUDT_AREA__STAGE ?
-                                                         MPII_GPUDT_SEMAPHORES_SZ : 0)) != CUDA_SUCCESS)
+            if (drv->cuMemAlloc(&device_mem, device_sz(area)) != CUDA_SUCCESS)
                 goto fn_fail;
             mem = (void *) device_mem;
-            MPII_GPUDT_COUNT(device_bytes, area->sz);
+            MPII_GPUDT_COUNT(device_bytes, device_sz(area));
             break;
         case MPII_GPUDT_AREA__PINNED:
             /* Unlike registered memory, this has one address for the CPU and all GPUs */
@@ -208,7 +213,7 @@ static void area_free(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_area *area
         case MPII_GPUDT_AREA__STAGE:
             if (is_alive)
                 engine->drv->cuMemFree((CUdeviceptr) area->mem);
-            MPII_GPUDT_UNCOUNT(device_bytes, area->sz);
+            MPII_GPUDT_UNCOUNT(device_bytes, device_sz(area));
             break;
         case MPII_GPUDT_AREA__PINNED:
             if (is_alive)

@@ -78,8 +78,10 @@ static void memory_make(MPII_Gpudt_engine_t * engine)
     MPII_Gpudt_area_get_spare(engine, MPII_GPUDT_AREA__STAGE, 0, &engine->stage);
     if (engine->stage &&
         engine->drv->cuPointerGetAttribute(&engine->stage_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,
-                                           (CUdeviceptr) engine->stage->mem) != CUDA_SUCCESS)
-        engine->stage_id = 0;
+                                           (CUdeviceptr) engine->stage->mem) != CUDA_SUCCESS) {
+        MPII_Gpudt_area_put(engine, engine->stage);
+        engine->stage = NULL;
+    }
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
 }
 
@@ -104,7 +106,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     if (engine->stage == NULL)
         memory_make(engine);
     area = engine->stage;
-    if (area && engine->stage_id)
+    if (area)
         export = MPII_Gpudt_export_get(engine, area->mem, area->mem + area->sz, engine->stage_id,
                                        false);
     if (export == NULL)
