@@ -234,6 +234,7 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
         msg_free(msg);
     }
     MPIDI_Gpudt_msg_mem_end();
+    MPIDI_Gpudt_cancel_end();
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
         others[i].end();
     MPIR_Progress_hook_deregister(hook_id);
@@ -347,6 +348,8 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
     msg->req = NULL;
     req->dev.gpudt = NULL;
     has_ended = true;
+    if (msg->is_peer_gone)
+        MPIDI_Gpudt_cancel_give_up(req);
     MPID_Request_complete(req);
 }
 
@@ -399,8 +402,7 @@ void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno)
     struct MPIDI_Gpudt_msg *msg;
 
     DL_FOREACH(msgs, msg) {
-        /* A send that was cancelled is complete, and its message lives as long as its request */
-        if (msg->vc == vc && !(msg->req && MPIR_Request_is_complete(msg->req))) {
+        if (msg->vc == vc) {
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
             msg->is_peer_gone = true;
             for (int i = 0; i < msg->nsegments; i++) {
