@@ -234,6 +234,10 @@ void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 void pending_run(unsigned long seed);
 /* A process dies while one is in flight, or before or in a blocking one. End the program. */
 void dies_run(void);
+
+/* Wait until all the others have ended what they did before one of them dies: at the news of a death,
+ * a process does not read what that process has sent. */
+void death_await(int dying);
 void dies_blocking_run(int is_before);
 /* Collectives by MPICH's algorithms, with each driver call failing once. Emulated driver only.
  *   between_groups  (IN)  on intercommunicators */

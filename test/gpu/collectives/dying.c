@@ -51,16 +51,16 @@ static void begin(struct mem *mem)
               N * sizeof(int));
 }
 
-/* Wait until all the others have ended what they did before one of them dies: at the news of a death,
- * a process does not read what that process has sent. */
-static void death_await(int dying)
+void death_await(int dying)
 {
-    int token = 0;
+    int self, n, token = 0;
 
-    if (rank != dying)
+    MPI_Comm_rank(MPI_COMM_WORLD, &self);
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    if (self != dying)
         CHECK_MPI(MPI_Send(&token, 1, MPI_INT, dying, 2, MPI_COMM_WORLD));
     else
-        for (int i = 0; i < nprocs - 1; i++)
+        for (int i = 0; i < n - 1; i++)
             CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD,
                                MPI_STATUS_IGNORE));
 }

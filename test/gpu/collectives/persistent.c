@@ -264,6 +264,8 @@ void persistent_dies_run(void)
     /* In the second start the last process dies, having told the others of its buffers, or not */
     for (int i = 0; i < 4; i++) {
         computed_fill(&p, i);
+        if (i == 1)
+            death_await(nprocs - 1);
         if (i == 1 && rank == nprocs - 1) {
             if (nprocs % 2)
                 CHECK_MPI(MPI_Start(&p.request));

@@ -29,7 +29,7 @@ run() {
 }
 
 run selftest_memory EMU_DEVICES=2 EMU_MEMORY_MB=64
-run selftest_stream EMU_DELAY_MIN_US=20000
+run selftest_stream EMU_DELAY_MIN_US=100000
 run selftest_kernel EMU_DEVICES=2 EMU_KERNELS="$out/libselftest_kernels.so"
 run selftest_kernel EMU_DEVICES=2 EMU_KERNELS="$out/libselftest_kernels.so" EMU_DELAY_US=0 EMU_SEED=5
 run selftest_state EMU_DEVICES=2

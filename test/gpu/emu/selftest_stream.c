@@ -4,8 +4,7 @@
  */
 
 /* Tests emulated streams: delays, order within a stream, order among streams by events and the
- * default stream. Run with a delay of up to 20 ms per operation, so that "not ready" can be
- * observed. */
+ * default stream. Run with a delay of 100 ms per operation, so that "not ready" can be observed. */
 
 #include <pthread.h>
 

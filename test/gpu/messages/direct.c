@@ -272,6 +272,7 @@ static void sequence(void)
 {
     enum { n = 60 };
     const int is_far = mem_exists(MEM__OTHER_DEVICE);
+    const unsigned long long before = report_variable("gpudt_direct_staged");
     struct side s;
     MPI_Datatype type;
 
@@ -289,24 +290,40 @@ static void sequence(void)
             side_check(&s, "a receive buffer", i, s.size);
         }
     }
-    CHECK(report_variable("gpudt_direct_staged") == (rank == 1 ? n : 0));
+    CHECK(report_variable("gpudt_direct_staged") - before == (rank == 1 ? n : 0));
     CHECK((report_variable("gpudt_staged_ahead") > 0) == (rank == 1 && is_far));
     side_free(&s);
     MPI_Type_free(&type);
 }
 
+/* Repeat the sequence until some of the kernels that were launched ahead have given up, or some have
+ * not: how long one waits, and for how long the sender is late, differs from machine to machine. */
+static void sequence_until(int is_missed)
+{
+    enum { seconds = 40 };
+    const double start = MPI_Wtime();
+    unsigned long long nahead, nmissed;
+    int is_seen, is_over;
+
+    do {
+        sequence();
+        nahead = report_variable("gpudt_staged_ahead");
+        nmissed = report_variable("gpudt_staged_missed");
+        is_seen = !mem_exists(MEM__OTHER_DEVICE) || (is_missed ? nmissed > 0 : nmissed < nahead);
+        is_over = is_seen || MPI_Wtime() - start > seconds;
+        CHECK_MPI(MPI_Bcast(&is_over, 1, MPI_INT, 1, MPI_COMM_WORLD));
+    } while (!is_over);
+    CHECK(is_seen || rank == 0);
+}
+
 static void ahead(void)
 {
-    sequence();
-    /* On a busy machine some give up */
-    CHECK(report_variable("gpudt_staged_missed") < report_variable("gpudt_staged_ahead") || rank == 0 ||
-          !mem_exists(MEM__OTHER_DEVICE));
+    sequence_until(0);
 }
 
 static void missed(void)
 {
-    sequence();
-    CHECK((report_variable("gpudt_staged_missed") > 0) == (report_variable("gpudt_staged_ahead") > 0));
+    sequence_until(1);
 }
 
 static void starved(void)
@@ -391,13 +408,18 @@ static void beside(void)
     enum { n = 8, count = 140000 };
     struct side s[n];
     double one, many;
+    int tries = 3, is_beside;
 
     for (int i = 0; i < n; i++)
         side_make(&s[i], kind, MPI_DOUBLE, count, 0);
     burst(s, 1);                /* maps memory */
-    one = burst(s, 1);
-    many = burst(s, n);
-    if (many > 0.75 * n * one)
+    do {                        /* again if others keep the processors busy */
+        one = burst(s, 1);
+        many = burst(s, n);
+        is_beside = many <= 0.75 * n * one;
+        CHECK_MPI(MPI_Bcast(&is_beside, 1, MPI_INT, 1, MPI_COMM_WORLD));
+    } while (!is_beside && --tries);
+    if (rank == 1 && !is_beside)
         report_fail("a message takes %.2f s, %d take %.2f s", one, n, many);
     for (int i = 0; i < n; i++)
         side_free(&s[i]);

@@ -14,7 +14,7 @@
 
 #define ROUNDS 50
 #define GPU_SECONDS 1.4         /* minimum time of an operation of the emulated GPU */
-#define HOST_SECONDS 1.0        /* maximum time of the rounds */
+#define HOST_SECONDS 1.0        /* maximum time of a round */
 
 static int rank, other;
 
@@ -22,14 +22,16 @@ static int rank, other;
 static void rounds(void)
 {
     double buf[100] = { 0 };
-    double begin = MPI_Wtime(), seconds;
+    double begin, longest = 0;
 
-    for (int i = 0; i < ROUNDS; i++)
+    for (int i = 0; i < ROUNDS; i++) {
+        begin = MPI_Wtime();
         CHECK_MPI(MPI_Sendrecv_replace(buf, 100, MPI_DOUBLE, other, 2, other, 2, MPI_COMM_WORLD,
                                        MPI_STATUS_IGNORE));
-    seconds = MPI_Wtime() - begin;
-    if (seconds > HOST_SECONDS)
-        report_fail("messages in host memory took %.1f s while a GPU was late", seconds);
+        longest = MPI_Wtime() - begin > longest ? MPI_Wtime() - begin : longest;
+    }
+    if (longest > HOST_SECONDS)
+        report_fail("a message in host memory took %.1f s while a GPU was late", longest);
 }
 
 enum when { POSTED, UNEXPECTED };

@@ -366,7 +366,8 @@ static void started(void)
             CHECK_MPI(MPI_Put(origin.addr, 1, MPI_INT64_T, 1, 1, 1, MPI_INT64_T, win));
             CHECK_MPI(MPI_Accumulate(&one, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_SUM, win));
         }
-        CHECK(MPI_Wtime() - begin < 0.5 * NSTARTED * WAIT_MS * 1e-3);
+        /* Only the first one waits; each of them has two operations */
+        CHECK(MPI_Wtime() - begin < 0.8 * 2 * NSTARTED * WAIT_MS * 1e-3);
         CHECK_MPI(MPI_Send(&done, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
         CHECK_MPI(MPI_Win_complete(win));
         CHECK(ndirect() == 0);
@@ -441,7 +442,7 @@ static void others(void)
         atomic_store(&is_over, 1);
         pthread_join(thread, NULL);
         CHECK(ndirect() == 2);
-        CHECK(longest > 0 && longest < 0.5);
+        CHECK(longest > 0 && longest < 1.5);
     }
     CHECK_MPI(MPI_Win_unlock_all(win));
     window_free(&mem, &win);
@@ -475,7 +476,7 @@ static void dies(void)
         MPI_Fetch_and_op(&one, &old, MPI_INT64_T, 0, 0, MPI_SUM, win);
         report_fail("the kernel was not late");
     }
-    usleep(700000);
+    usleep(1200000);
     err = MPI_Fetch_and_op(&one, &old, MPI_INT64_T, 0, 0, MPI_SUM, win);
     if (rank == 0 && err == MPI_SUCCESS)
         err = MPI_Win_flush_local(0, win);

@@ -148,7 +148,7 @@ static void default_stream_is_busy(void)
     strided_fill_user(&prepared);
     mem_alloc(&big, MEM__DEVICE, gpu.is_emulated ? 4096 : (size_t) 1 << 30);
     /* emulated operations take 5 ms at least, see check-gpu; real ones about 300 us each */
-    for (int i = 0; i < 50; i++)
+    for (int i = 0; i < 200; i++)
         CU(MemsetD8Async((CUdeviceptr) big.addr, (unsigned char) i, big.sz, NULL));
     CHECK_MPI(strided_pack(&prepared));
     gpu_quiet(1);

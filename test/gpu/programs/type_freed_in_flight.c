@@ -35,6 +35,7 @@ static void run(enum mem_kind user, enum mem_kind packed)
     struct strided s[OPS];
     MPIR_Gpudt_op *op[OPS];
     MPI_Aint actual;
+    int nflying = 0;
     bool handled;
 
     for (int i = 0; i < OPS; i++) {
@@ -44,10 +45,11 @@ static void run(enum mem_kind user, enum mem_kind packed)
                                    s[i].packed.addr + MARGIN, BLOCKS * 4, &actual, &op[i],
                                    &handled));
         CHECK(handled && actual == BLOCKS * 4);
-        if (gpu.is_emulated)
-            CHECK(op[i] != NULL);
+        nflying += op[i] != NULL;
         MPI_Type_free(&s[i].type);
     }
+    /* On a busy machine some end in the call that starts them */
+    CHECK(!gpu.is_emulated || nflying > 0);
     others_use();
     for (int i = 0; i < OPS; i++) {
         CHECK_MPI(MPIR_Gpudt_wait(op[i]));

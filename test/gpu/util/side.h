@@ -36,6 +36,8 @@ void side_clear(struct side *s, unsigned seed);
  * other bytes as side_clear or side_fill left them. Differences are counted. Returns 1 if there are
  * none. */
 int side_check(struct side *s, const char *what, unsigned seed, MPI_Aint n);
+/* The same without counting. */
+int side_is_received(struct side *s, unsigned seed, MPI_Aint n);
 
 /* Byte i of the message of a seed. */
 unsigned char side_byte(unsigned seed, MPI_Aint i);
