@@ -9,6 +9,8 @@
  *     peer_dies_cancelled answered     after its answer has been read
  *     peer_dies_cancelled crossed      after it has answered; which of both is seen first is open
  *     peer_dies_cancelled unanswered   before it has answered
+ *     peer_dies_cancelled short        the same, but the message has been sent
+ *     peer_dies_cancelled host         and from host memory
  *     peer_dies_cancelled known        its end is known when the send is cancelled */
 
 #include "report.h"
@@ -63,6 +65,17 @@ static void wait_for_death(void)
         usleep(1000);
 }
 
+static int is_short(const char *mode)
+{
+    return strcmp(mode, "short") == 0 || strcmp(mode, "host") == 0;
+}
+
+/* Whether the receiver dies in time. */
+static int is_unanswered(const char *mode)
+{
+    return strcmp(mode, "unanswered") == 0 || is_short(mode);
+}
+
 /*   pid  (IN)  of the other process */
 static void survive(struct side *s, const char *mode, pid_t pid)
 {
@@ -71,7 +84,9 @@ static void survive(struct side *s, const char *mode, pid_t pid)
     int err, class, flag;
 
     side_fill(s, 1);
-    CHECK_MPI(MPI_Isend(s->buf, N, MPI_INT, 1, TAG__CANCELLED, MPI_COMM_WORLD, &request));
+    CHECK_MPI(MPI_Isend(s->buf, (int) s->count, MPI_INT, 1, TAG__CANCELLED, MPI_COMM_WORLD, &request));
+    if (is_short(mode))
+        poll_for(0.2);
     if (strcmp(mode, "known") == 0) {
         signal_to(1);
         wait_for_death();
@@ -83,7 +98,7 @@ static void survive(struct side *s, const char *mode, pid_t pid)
             signal_to(1);
             wait_for(1);
         }
-        if (strcmp(mode, "unanswered") == 0)
+        if (is_unanswered(mode))
             kill(pid, SIGTERM);
         else
             signal_to(1);
@@ -92,9 +107,9 @@ static void survive(struct side *s, const char *mode, pid_t pid)
     }
     err = MPI_Wait(&request, &status);
     if (err == MPI_SUCCESS) {
-        CHECK(strcmp(mode, "answered") == 0 || strcmp(mode, "crossed") == 0);
+        CHECK(strcmp(mode, "unanswered") != 0 && strcmp(mode, "known") != 0);
         CHECK_MPI(MPI_Test_cancelled(&status, &flag));
-        CHECK(flag);
+        CHECK(flag == !is_short(mode));
     } else {
         CHECK(strcmp(mode, "answered") != 0);
         MPI_Error_class(err, &class);
@@ -109,7 +124,7 @@ static void die(const char *mode)
         wait_for(0);
         signal_to(0);
     }
-    while (strcmp(mode, "unanswered") == 0)
+    while (is_unanswered(mode))
         pause();
     /* An answer goes out before the message after it is received */
     wait_for(0);
@@ -132,7 +147,8 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
-    side_make(&s, MEM__DEVICE, MPI_INT, N, 0);
+    side_make(&s, strcmp(argv[1], "host") == 0 ? MEM__PAGEABLE : MEM__DEVICE, MPI_INT,
+              is_short(argv[1]) ? 2 : N, 0);
     pid = getpid();
     CHECK_MPI(MPI_Bcast(&pid, 1, MPI_INT, 1, MPI_COMM_WORLD));
     if (rank == 0)

@@ -164,8 +164,11 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, int
  * (dev.gpudt_vc). */
 void MPIDI_Gpudt_request_destroyed(MPIR_Request * req);
 
-/* The receiver of a send answers that it is cancelled, or cannot be. Returns whether the send has ended
- * with its connection before that was read: the answer is without effect then. */
+/* The receiver of a send has been asked to cancel it. */
+void MPIDI_Gpudt_cancel_asked(MPIR_Request * sreq, const MPIDI_VC_t * vc);
+
+/* It answers that the send is cancelled, or cannot be. Returns whether the connection has failed before
+ * that was read: the answer is without effect then. */
 bool MPIDI_Gpudt_cancel_answered(MPIR_Request * sreq, bool is_cancelled);
 
 /* A connection has failed: complete its messages with an error. */

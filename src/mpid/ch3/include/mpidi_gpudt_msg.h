@@ -219,13 +219,6 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
 /* Detach a message from its request, which is destroyed. The message may be freed by it. */
 void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg);
 
-/* A request ends as its connection has failed. If it is a send that the program has cancelled, and the
- * receiver has not answered, that is over, too. */
-void MPIDI_Gpudt_cancel_give_up(MPIR_Request * req);
-
-/* Part of MPI_Finalize: no more answers come. */
-void MPIDI_Gpudt_cancel_end(void);
-
 /* End the messages of a connection that has failed.
  *   is_shared  (IN)  whether the peer may have mapped chunks of this process's pool */
 void MPIDI_Gpudt_msgs_fail(const MPIDI_VC_t * vc, bool is_shared, int mpi_errno);

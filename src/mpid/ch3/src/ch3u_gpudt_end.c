@@ -7,9 +7,18 @@
 
 #include "mpidi_gpudt_msg.h"
 
-/* Cancelled sends that ended with their connection. The receiver may have answered before it died. As
- * that names the request by its handle, it must not be used again before the answer is read. */
-static MPIR_Request *unanswered;
+/* Sends that the program has cancelled, from any memory. Each has counted the receiver's answer. If the
+ * connection fails first, that is over, but the answer may still be read. It names the request by its
+ * handle, which must not be used again before. */
+struct cancelled {
+    MPIR_Request *req;
+    const MPIDI_VC_t *vc;
+    bool is_over;               /* the connection has failed, and the list has a reference */
+    struct cancelled *next, *prev;
+};
+
+static struct cancelled *cancelled_sends;
+static bool is_finalizer_set;
 
 void MPIDI_Gpudt_request_destroyed(MPIR_Request * req)
 {
@@ -19,42 +28,72 @@ void MPIDI_Gpudt_request_destroyed(MPIR_Request * req)
         MPIDI_Gpudt_msg_detach(req->dev.gpudt);
 }
 
-void MPIDI_Gpudt_cancel_give_up(MPIR_Request * req)
+static void cancelled_free(struct cancelled *c)
 {
-    /* MPI_Cancel has counted the answer */
-    if (!req->dev.cancel_pending || MPIR_cc_get(req->cc) < 2)
+    DL_DELETE(cancelled_sends, c);
+    if (c->is_over)
+        MPIR_Request_free(c->req);
+    MPL_free(c);
+}
+
+/* For MPIR_Add_finalize. No more answers come. */
+static int cancelled_end(void *unused ATTRIBUTE((unused)))
+{
+    while (cancelled_sends) {
+        /* The last reference to a communicator must not be dropped when connections are gone */
+        if (cancelled_sends->is_over)
+            cancelled_sends->req->comm = NULL;
+        cancelled_free(cancelled_sends);
+    }
+    is_finalizer_set = false;
+    return 0;
+}
+
+void MPIDI_Gpudt_cancel_asked(MPIR_Request * sreq, const MPIDI_VC_t * vc)
+{
+    struct cancelled *c = MPL_malloc(sizeof(*c), MPL_MEM_OTHER);
+
+    if (c == NULL)              /* this send waits for its answer whatever happens */
         return;
-    MPIR_Request_add_ref(req);
-    DL_APPEND(unanswered, req);
-    MPID_Request_complete(req);
+    *c = (struct cancelled) {.req = sreq,.vc = vc };
+    DL_APPEND(cancelled_sends, c);
+    if (!is_finalizer_set)
+        MPIR_Add_finalize(cancelled_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    is_finalizer_set = true;
 }
 
 bool MPIDI_Gpudt_cancel_answered(MPIR_Request * sreq, bool is_cancelled)
 {
-    MPIR_Request *req;
+    struct cancelled *c;
+    bool is_over = false;
 
-    DL_FOREACH(unanswered, req) {
-        if (req == sreq)
+    DL_FOREACH(cancelled_sends, c) {
+        if (c->req == sreq)
             break;
     }
-    if (req) {
-        DL_DELETE(unanswered, req);
-        MPIR_Request_free(req);
-    } else if (is_cancelled && sreq->dev.gpudt &&
-               MPIDI_Request_get_msg_type(sreq) == MPIDI_REQUEST_RNDV_MSG) {
-        /* The receiver has forgotten the message */
-        MPIDI_Gpudt_msg_detach(sreq->dev.gpudt);
+    if (c) {
+        is_over = c->is_over;
+        cancelled_free(c);
     }
-    return req != NULL;
+    /* The receiver has forgotten the message */
+    if (!is_over && is_cancelled && sreq->dev.gpudt &&
+        MPIDI_Request_get_msg_type(sreq) == MPIDI_REQUEST_RNDV_MSG)
+        MPIDI_Gpudt_msg_detach(sreq->dev.gpudt);
+    return is_over;
 }
 
-void MPIDI_Gpudt_cancel_end(void)
+/* A connection has failed: do not wait for its answers. */
+static void cancelled_fail(const MPIDI_VC_t * vc)
 {
-    MPIR_Request *req, *next;
+    struct cancelled *c;
 
-    DL_FOREACH_SAFE(unanswered, req, next)
-        MPIR_Request_free(req);
-    unanswered = NULL;
+    DL_FOREACH(cancelled_sends, c) {
+        if (c->vc == vc && !c->is_over) {
+            c->is_over = true;
+            MPIR_Request_add_ref(c->req);
+            MPID_Request_complete(c->req);
+        }
+    }
 }
 
 void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
@@ -64,4 +103,5 @@ void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
     MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", vc->pg_rank);
     MPIDI_Gpudt_msgs_fail(vc, MPIDI_Gpudt_may_share(vc), mpi_errno);
     MPIDI_Gpudt_inbound_vc_failed(vc, mpi_errno);
+    cancelled_fail(vc);
 }

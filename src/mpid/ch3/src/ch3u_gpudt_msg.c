@@ -234,7 +234,6 @@ static int hook_end(void *unused ATTRIBUTE((unused)))
         msg_free(msg);
     }
     MPIDI_Gpudt_msg_mem_end();
-    MPIDI_Gpudt_cancel_end();
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)
         others[i].end();
     MPIR_Progress_hook_deregister(hook_id);
@@ -348,8 +347,6 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
     msg->req = NULL;
     req->dev.gpudt = NULL;
     has_ended = true;
-    if (msg->is_peer_gone)
-        MPIDI_Gpudt_cancel_give_up(req);
     MPID_Request_complete(req);
 }
 
