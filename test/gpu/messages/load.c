@@ -118,13 +118,15 @@ static void memory(void)
 #define ISEND_N 100             /* ints */
 #define GPU_SECONDS 0.2         /* minimum time of an operation of the emulated GPU */
 
-/* GPU and host buffers alternately, all with one tag. */
-static void isend_order(void)
+/* GPU and host buffers alternately, all with one tag. Returns whether the calls of MPI_Isend were in
+ * time. */
+static int isend_order(void)
 {
     struct side s[NISENDS];
     MPI_Request requests[NISENDS];
     MPI_Status statuses[NISENDS];
     double begin;
+    int is_in_time;
 
     for (int i = 0; i < NISENDS; i++) {
         side_make(&s[i], i % 3 ? MEM__DEVICE : MEM__PAGEABLE, MPI_INT, ISEND_N, 0);
@@ -141,10 +143,8 @@ static void isend_order(void)
     begin = MPI_Wtime();
     for (int i = 0; rank == 0 && i < NISENDS; i++)
         CHECK_MPI(MPI_Isend(s[i].buf, ISEND_N, MPI_INT, other, 1, MPI_COMM_WORLD, &requests[i]));
-    /* One call that waited for the GPU would not be seen, but they all would be alike */
-    if (MPI_Wtime() - begin > 2 * GPU_SECONDS)
-        report_fail("%d calls of MPI_Isend took %.3f s", NISENDS, MPI_Wtime() - begin);
-    MPI_Barrier(MPI_COMM_WORLD);
+    is_in_time = MPI_Wtime() - begin < GPU_SECONDS / 2;
+    CHECK_MPI(MPI_Bcast(&is_in_time, 1, MPI_INT, 0, MPI_COMM_WORLD));
     for (int i = NISENDS / 2; rank == 1 && i < NISENDS; i++)
         CHECK_MPI(MPI_Irecv(s[i].buf, ISEND_N, MPI_INT, i % 4 ? other : MPI_ANY_SOURCE, 1,
                             MPI_COMM_WORLD, &requests[i]));
@@ -153,6 +153,7 @@ static void isend_order(void)
         side_check(&s[i], "a buffer in order", i, s[i].size);
         side_free(&s[i]);
     }
+    return is_in_time;
 }
 
 enum way { PROBED, MPROBED, CANCELLED, LEFT, NWAYS };
@@ -216,16 +217,18 @@ static int isend_early(enum way way)
 
 static void isend(void)
 {
+    int is_in_time = 0;
+
     /* The first message allocates memory that is kept */
     isend_early(LEFT);
-    isend_order();
+    /* All again if others keep the processors busy */
+    for (int i = 0; i < 5 && !is_in_time; i++)
+        is_in_time = isend_order();
+    CHECK(is_in_time);
     for (enum way way = PROBED; way < NWAYS; way++) {
-        int tries = 5, is_in_time;
-
-        /* again if others keep the processors busy */
-        do {
+        is_in_time = 0;
+        for (int i = 0; i < 5 && !is_in_time; i++)
             is_in_time = isend_early(way);
-        } while (!is_in_time && --tries);
         CHECK(is_in_time);
     }
 }

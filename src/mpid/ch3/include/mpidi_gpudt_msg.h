@@ -216,7 +216,8 @@ void MPIDI_Gpudt_poll_some(void);
  * error. */
 void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg);
 
-/* Detach a message from its request, which is destroyed. The message may be freed by it. */
+/* Detach a message from its request, which is destroyed or has been cancelled. The message may be freed by
+ * it. */
 void MPIDI_Gpudt_msg_detach(struct MPIDI_Gpudt_msg *msg);
 
 /* End the messages of a connection that has failed.
