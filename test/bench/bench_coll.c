@@ -10,9 +10,11 @@
  * Prints CSV: the median time of a call in us, of the process that takes longest. The bytes are
  * those of MPI's count; with Allgather, Alltoall and Reduce_scatter_block those of one pair of
  * processes times the number of processes. Each process uses a GPU of its own as long as there are
- * enough. Every result is checked once.
+ * enough. The results of the calls before and after those that are timed are checked: from one to the
+ * other the library may have begun to map memory.
  *
- *   mpiexec -n N bench_coll [--calls NAME,...] [--least BYTES] [--most BYTES] [--milliseconds MS]
+ *   mpiexec -n N bench_coll [--calls NAME,...] [--methods NAME,...] [--least BYTES] [--most BYTES]
+ *                           [--milliseconds MS]
  *
  * exit status: 0 good, 1 wrong data, 2 cannot run as asked */
 
@@ -52,7 +54,7 @@ struct buffers {
 
 static int rank, nprocs;
 static long least = 8, most = 64L << 20, milliseconds = 50;
-static const char *wanted = "";
+static const char *wanted_calls = "", *wanted_methods = "";
 static const struct nccl *nccl;         /* NULL: not measured */
 static void *nccl_comm;
 static CUstream stream;
@@ -251,7 +253,9 @@ static void options_parse(int argc, char **argv)
         long number = bench_number(text, 1L << 30);
 
         if (strcmp(argv[i], "--calls") == 0)
-            wanted = text;
+            wanted_calls = text;
+        else if (strcmp(argv[i], "--methods") == 0)
+            wanted_methods = text;
         else if (strcmp(argv[i], "--least") == 0)
             least = number;
         else if (strcmp(argv[i], "--most") == 0)
@@ -268,10 +272,23 @@ static void options_parse(int argc, char **argv)
     }
 }
 
-/* Whether a call can have so many bytes: a multiple of a double for each process. */
+/* Whether a list has a name. An empty list has all. */
+static int is_wanted(const char *list, const char *name)
+{
+    const char *at = strstr(list, name);
+    size_t len = strlen(name);
+
+    while (at && !((at == list || at[-1] == ',') && (at[len] == ',' || at[len] == '\0')))
+        at = strstr(at + 1, name);
+    return *list == '\0' || at != NULL;
+}
+
+/* Whether a call is to be measured and can have so many bytes: a multiple of a double for each
+ * process. */
 static int is_possible(enum method m, enum call c, size_t bytes)
 {
-    if (m == NCCL && (nccl == NULL || c == REDUCE_LOCAL))
+    if (!is_wanted(wanted_methods, method_names[m]) ||
+        (m == NCCL && (nccl == NULL || c == REDUCE_LOCAL)))
         return 0;
     return bytes / sizeof(double) % (size_t) nprocs == 0 ||
         (c != REDUCE_SCATTER_BLOCK && c != ALLGATHER && c != ALLTOALL);
@@ -283,7 +300,7 @@ static void nccl_open(int ngpus)
     nccl_id id;
     int res = 0;
 
-    nccl = nprocs <= ngpus ? nccl_load() : NULL;
+    nccl = nprocs <= ngpus && is_wanted(wanted_methods, method_names[NCCL]) ? nccl_load() : NULL;
     if (nccl == NULL)
         return;
     if (rank == 0)
@@ -293,16 +310,6 @@ static void nccl_open(int ngpus)
         fprintf(stderr, "bench_coll: NCCL does not start\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-}
-
-static int is_wanted(enum call c)
-{
-    const char *at = strstr(wanted, call_names[c]);
-    size_t len = strlen(call_names[c]);
-
-    while (at && !((at == wanted || at[-1] == ',') && (at[len] == ',' || at[len] == '\0')))
-        at = strstr(at + 1, call_names[c]);
-    return *wanted == '\0' || at != NULL;
 }
 
 int main(int argc, char **argv)
@@ -334,14 +341,15 @@ int main(int argc, char **argv)
     if (rank == 0)
         bench_header("us");
     for (enum call c = 0; c < NCALLS; c++) {
-        for (size_t bytes = (size_t) least; is_wanted(c) && bytes <= (size_t) most; bytes *= 8) {
+        for (size_t bytes = (size_t) least; is_wanted(wanted_calls, call_names[c]) && bytes <= (size_t) most; bytes *= 8) {
             for (enum method m = 0; m < NMETHODS; m++) {
                 if (!is_possible(m, c, bytes))
                     continue;
                 int mine = is_right(m, c, bytes, &b), all;
+                measure(m, c, bytes, &b);
+                mine = is_right(m, c, bytes, &b) && mine;
                 MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
                 good = good && all;
-                measure(m, c, bytes, &b);
             }
         }
     }
