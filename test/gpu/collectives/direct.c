@@ -123,6 +123,48 @@ static void allgathers_run(MPI_Comm comm)
         report_fail("%ld parts of 28 allgathers were direct", direct_parts() - before);
 }
 
+/* Long broadcasts of contiguous data, of which each process but the root gives a share to the others,
+ * if there are several: of sizes about the least one, from each root and any alignment. In every fourth
+ * call the root's elements are not contiguous. */
+static void broadcasts_run(MPI_Comm comm)
+{
+    static const int counts[] = { 524288, 524289, 600001, 1048583 };
+    MPI_Datatype pairs;
+    long before = direct_parts();
+    int ndirect = 0, ncalls = 4 * nprocs;
+
+    MPI_Type_vector(2, 1, 2, MPI_BYTE, &pairs);
+    MPI_Type_commit(&pairs);
+    for (int i = 0; i < ncalls; i++) {
+        struct call c = {.what = CALL__bcast,.mode = mode,.comm = comm,.has_twin_comm = 1,
+            .twin_comm = MPI_COMM_WORLD,.root = i / 4
+        };
+        const int n = counts[i % 4] / 2 * 2, is_apart = i % 4 == 2 && rank == c.root;
+
+        c.recv = (struct part) {.is_used = 1,.n = 1,.kind = kind,.shift = i % 4 == 3 ? 3 * rank : 0};
+        c.recv.count[0] = is_apart ? n / 2 : i % 4 == 2 ? n : counts[i % 4];
+        c.recv.type[0] = is_apart ? pairs : MPI_BYTE;
+        part_measure(&c.recv, 0);
+        if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
+            fprintf(stderr, "... MPI_Bcast of %d bytes from %d\n", counts[i % 4], c.root);
+        ndirect += direct_parts() > before;
+        before = direct_parts();
+    }
+    CHECK(nprocs == 2 ? ndirect == 0 : ndirect >= nprocs);
+    MPI_Type_free(&pairs);
+}
+
+/* Reductions so long that the root combines nothing if two others have GPUs. */
+static void long_reductions_run(MPI_Comm comm)
+{
+    const struct operands o = { MPI_SUM, MPI_INT };
+    const long before = direct_parts();
+
+    for (int i = 0; i < nprocs; i++)
+        reduction_run(comm, CALL__reduce, &o, 262144 + i, i % 2, (unsigned) i);
+    CHECK(direct_parts() > before);
+}
+
 /* The same bits in all processes, whatever the order of the summands' sizes. */
 static void bits_run(MPI_Comm comm)
 {
@@ -274,13 +316,40 @@ static void faults_run(int is_new, int victim)
     CHECK(at > 3);
 }
 
-/* The same of short blocks of an all-to-all, which one kernel writes to all. */
-static void blocks_faults_run(int is_new, int victim)
+/* A call that is faulted. */
+struct faulted {
+    int is_bcast, n;            /* integers that a process gets from another one */
+};
+
+static int faulted_call(const struct faulted *f, MPI_Comm comm, char *from, char *to)
 {
-    enum { N = 1024, MAX_CALLS = 200 };
+    if (!f->is_bcast)
+        return MPI_Alltoall(from, f->n, MPI_INT, to, f->n, MPI_INT, comm);
+    return MPI_Bcast(rank == 0 ? from : to, f->n, MPI_INT, 0, comm);
+}
+
+/* Compare what a process has got, and say which fault it was if that is wrong. */
+static void faulted_check(const struct faulted *f, const int *values, int victim, long at)
+{
+    const int n = !f->is_bcast ? nprocs * f->n : rank > 0 ? f->n : 0;
+
+    for (int i = 0; i < n; i++) {
+        if (values[i] != (f->is_bcast ? i : rank * f->n + i % f->n + 7 * (i / f->n))) {
+            report_fail("call %ld of rank %d fails: element %d is %d", at, victim, i, values[i]);
+            break;
+        }
+    }
+}
+
+/* The same of short blocks of an all-to-all, which one kernel writes to all, or of a long broadcast,
+ * whose shares the processes give each other. */
+static void blocks_faults_run(const struct faulted *f, int is_new, int victim)
+{
+    enum { MAX_CALLS = 200 };
     MPI_Comm comm = MPI_COMM_NULL;
     struct mem from, to;
-    const size_t sz = (size_t) (nprocs * N) * sizeof(int);
+    const int n = f->is_bcast ? f->n : nprocs * f->n;
+    const size_t sz = (size_t) n * sizeof(int);
     int *values = malloc(sz), fired = 1, err, failed, nfailed;
     long at;
 
@@ -289,7 +358,7 @@ static void blocks_faults_run(int is_new, int victim)
             mem_alloc(&from, kind, sz);
             mem_alloc(&to, kind, sz);
             MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-            for (int i = 0; i < nprocs * N; i++)
+            for (int i = 0; i < n; i++)
                 values[i] = i + 7 * rank;
             mem_write(&from, 0, values, sz);
         }
@@ -299,7 +368,7 @@ static void blocks_faults_run(int is_new, int victim)
             MPI_Barrier(MPI_COMM_WORLD);
             if (repeat == 0 && rank == victim)
                 gpu.emu_fail_set(NULL, at, CODE, 1);
-            err = MPI_Alltoall(from.addr, N, MPI_INT, to.addr, N, MPI_INT, comm);
+            err = faulted_call(f, comm, from.addr, to.addr);
             if (repeat == 0 && rank == victim) {
                 fired = gpu.emu_failed_count() > 0;
                 gpu.emu_fail_set(NULL, 0, 0, 1);
@@ -307,13 +376,8 @@ static void blocks_faults_run(int is_new, int victim)
             failed = err != MPI_SUCCESS;
             CHECK_MPI(MPI_Allreduce(&failed, &nfailed, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
             mem_read(&to, 0, values, sz);
-            for (int i = 0; i < nprocs * N && nfailed == 0; i++) {
-                if (values[i] != rank * N + i % N + 7 * (i / N)) {
-                    report_fail("call %ld of rank %d fails: element %d is %d", at, victim, i,
-                                values[i]);
-                    break;
-                }
-            }
+            if (nfailed == 0)
+                faulted_check(f, values, victim, at);
             if (repeat == 1 && err)
                 report_fail("after call %ld of rank %d has failed: %s", at, victim,
                             report_mpi_text(err));
@@ -329,8 +393,22 @@ static void blocks_faults_run(int is_new, int victim)
     free(values);
 }
 
+/* Faults of long broadcasts, in the root and in another process. */
+void direct_bcast_faults_run(void)
+{
+    static const struct faulted f = {.is_bcast = 1,.n = 131072 };
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    CHECK(gpu.is_emulated && nprocs > 2);
+    for (int i = 0; i < 4; i++)
+        blocks_faults_run(&f, i / 2, i % 2);
+}
+
 void direct_faults_run(enum mode which)
 {
+    static const struct faulted alltoall = {.n = 1024 };
+
     mode = which;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
@@ -339,7 +417,7 @@ void direct_faults_run(enum mode which)
     for (int i = 0; i < 4 && gpu.is_emulated; i++)
         faults_run(i / 2, i % 2);
     for (int i = 0; i < 4 && gpu.is_emulated && mode == MODE__BLOCKING; i++)
-        blocks_faults_run(i / 2, i % 2);
+        blocks_faults_run(&alltoall, i / 2, i % 2);
     if (gpu.is_emulated)
         direct_move_faults_run(kind, mode);
 }
@@ -360,6 +438,8 @@ void direct_run(unsigned seed, unsigned one_in)
         /* Not where processes share a GPU */
         if (nprocs <= 1 + has_two)
             allgathers_run(comm);
+        broadcasts_run(comm);
+        long_reductions_run(comm);
         if (mode == MODE__BLOCKING)
             bits_run(comm);
         mixed_run(comm);

@@ -45,7 +45,7 @@ struct MPIDI_Gpudt_coll_call {
     const MPI_Aint *counts;     /* of REDUCE_SCATTER: of the results of all processes */
     MPI_Datatype datatype;
     MPI_Op op;
-    int root;                   /* of REDUCE */
+    int root;                   /* of REDUCE and BCAST_LONG */
     bool is_in_place;
     bool is_apt;                /* false: the buffers are not for this way */
     MPIR_Comm *comm;
@@ -99,6 +99,11 @@ bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes)
 void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
                                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                                     MPI_Datatype recvtype);
+
+/* Set the members of a long broadcast but comm and errflag. Returns false, by what is the same in all
+ * processes, if it is not done by shares. */
+bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
+                                MPI_Datatype datatype, int root);
 
 /* Forget all buffers (ch3u_gpudt_known.c). */
 void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past);
@@ -197,6 +202,10 @@ void MPIDI_Gpudt_coll_refuse(const struct MPIDI_Gpudt_coll_call *c, int mpi_errn
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                  MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+
+/* As MPIDI_Gpudt_bcast, of any datatypes and size (ch3u_gpudt_move.c). */
+bool MPIDI_Gpudt_bcast_typed(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                             MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
 
 /* As MPIDI_Gpudt_alltoall, with blocks of any datatype and size (ch3u_gpudt_move.c). */
 bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,

@@ -11,8 +11,10 @@
  *     all: exchange whether that was done
  *
  * The part of a reduction is an equal share of the elements, or the block of the process. An
- * allgather is a reduction of one operand: each process writes its block to all. In an all-to-all of
- * short contiguous blocks each process writes its blocks, one to each.
+ * allgather is a reduction of one operand: each process writes its block to all. A long broadcast is
+ * one, too: each process but the root reads a share of the root's data, and writes it to all of them,
+ * so that no link carries more than the data once in each direction. In an all-to-all of short
+ * contiguous blocks each process writes its blocks, one to each.
  *
  * No kernel waits for another process. Each element is combined by one process, from left to right
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
@@ -57,6 +59,10 @@ cvars:
 
 /* Bytes of a block up to which a kernel may move byte by byte. */
 #define MAX_NARROW (64 << 10)
+
+/* Bytes from which on a broadcast to several processes is of shares. A shorter one takes no longer for
+ * the root's link. */
+#define MIN_LONG (512 << 10)
 
 /* Bytes of a block of an all-to-all up to which all blocks of a process are moved by one kernel. */
 #define MAX_SHORT (512 << 10)
@@ -355,6 +361,41 @@ bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
     return !c.is_on_host && MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf,
                                                         recvcount, recvtype, comm, errflag,
                                                         mpi_errno_ptr);
+}
+
+bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
+                                MPI_Datatype datatype, int root)
+{
+    c->n = MPIDI_Gpudt_bytes_of(count, datatype);
+    if (c->comm->local_size <= 2 || c->n < MIN_LONG)
+        return false;
+    c->kind = MPIDI_GPUDT_COLL__BCAST_LONG;
+    c->datatype = MPI_BYTE;
+    c->op = MPI_BOR;
+    c->root = root;
+    c->is_apt = true;
+    c->n_out = c->n;
+    c->in = data_of(buffer, datatype, &c->is_apt);
+    c->out = c->comm->rank == root ? NULL : (void *) c->in;
+    if ((uintptr_t) c->in % 16)
+        c->is_apt = false;
+    return true;
+}
+
+bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
+
+    /* In an intercommunicator, not all processes have a datatype */
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+        MPIR_CVAR_BCAST_INTRA_ALGORITHM != MPIR_CVAR_BCAST_INTRA_ALGORITHM_auto)
+        return false;
+    if (MPIDI_Gpudt_coll_bcast_set(&c, buffer, count, datatype, root) &&
+        call_do(&c, mpi_errno_ptr))
+        return true;
+    return !c.is_on_host && MPIDI_Gpudt_bcast_typed(buffer, count, datatype, root, comm, errflag,
+                                                    mpi_errno_ptr);
 }
 
 /* Whether the blocks of an MPI_Alltoall are short, by what all processes give. */

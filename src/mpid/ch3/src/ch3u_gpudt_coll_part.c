@@ -11,6 +11,11 @@
 
 #define MIN_PART 512            /* bytes of a part, which a kernel of its own is worth */
 
+/* Bytes of an MPI_Reduce from which on the root combines nothing if others have GPUs: it gets all
+ * results, so that its operands would come on top of as many bytes as its link can take. A shorter
+ * one takes no longer for the link, and a part of it stays where it was combined. */
+#define MIN_SPARED (1 << 20)
+
 /* Elements of a part of a call. */
 struct part {
     MPI_Aint first, n;
@@ -33,14 +38,40 @@ static bool is_scatter(const struct MPIDI_Gpudt_coll_call *c)
         c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER;
 }
 
+/* Among how many processes the elements of a call are shared, and which of them one is.
+ *   index  (OUT)  -1: none
+ * The first worker is the root, for whose GPU the result of an MPI_Reduce is, and whose data an
+ * MPI_Bcast is of: there the others work, if there are any. */
+static int workers_count(const struct MPIDI_Gpudt_coll_call *c, int rank, int *index)
+{
+    const int size = c->comm->local_size;
+    int n = 0, nspared = 0;
+
+    *index = -1;
+    for (int i = 0; i < size; i++) {
+        int r = (c->root + i) % size;
+        if (MPIDI_Gpudt_coll_is_worker(c, c->root, r)) {
+            if (r == rank)
+                *index = n;
+            n++;
+        }
+    }
+    if (c->kind == MPIDI_GPUDT_COLL__BCAST_LONG)
+        nspared = n > 1;
+    else if (c->kind == MPIDI_GPUDT_COLL__REDUCE)
+        nspared = n > 2 && c->n * c->extent >= MIN_SPARED;
+    *index -= *index < 0 ? 0 : nspared;
+    return n - nspared;
+}
+
 /* The elements that a process combines, of its operand: its block, or an equal share among the
- * workers. The first worker is the root, for whose GPU the result is. */
+ * workers. */
 static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 {
     const int size = c->comm->local_size;
     const MPI_Aint grain = MPL_MAX(MIN_PART / MPL_MAX(c->extent, 1), 1);
     struct part p = {.first = c->n_out * rank,.n = c->n_out };
-    int nworkers = 0, index = 0;
+    int nworkers, index;
     MPI_Aint share;
 
     if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK)
@@ -55,35 +86,73 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
             p.first += c->counts[i];
         return p;
     }
-    for (int i = 0; i < size; i++) {
-        int r = (c->root + i) % size;
-        if (r == rank)
-            index = nworkers;
-        nworkers += MPIDI_Gpudt_coll_is_worker(c, c->root, r);
-    }
+    nworkers = workers_count(c, rank, &index);
+    if (index < 0)
+        return (struct part) {.n = 0 };
     share = ((c->n + nworkers - 1) / nworkers + grain - 1) / grain * grain;
     p.first = MPL_MIN(share * index, c->n);
-    p.n = MPIDI_Gpudt_coll_is_worker(c, c->root, rank) ? MPL_MIN(share, c->n - p.first) : 0;
+    p.n = MPL_MIN(share, c->n - p.first);
     return p;
+}
+
+/* Whether a process has an operand of a part of this one. */
+static bool is_operand_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
+{
+    if (c->kind == MPIDI_GPUDT_COLL__BCAST_LONG)
+        return rank == c->root;
+    return c->kind != MPIDI_GPUDT_COLL__ALLGATHER || rank == c->comm->rank;
 }
 
 /* Whether the result of a part goes to a process. */
 static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 {
-    return c->kind == MPIDI_GPUDT_COLL__ALLREDUCE || c->kind == MPIDI_GPUDT_COLL__ALLGATHER ||
-        c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT ||
-        rank == (c->kind == MPIDI_GPUDT_COLL__REDUCE ? c->root : c->comm->rank);
+    switch (c->kind) {
+        case MPIDI_GPUDT_COLL__REDUCE:
+            return rank == c->root;
+        case MPIDI_GPUDT_COLL__BCAST_LONG:
+            return rank != c->root;
+        case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
+        case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
+            return rank == c->comm->rank;
+        default:
+            return true;
+    }
 }
 
-/* Describe the part of this process. Returns false if it has none. */
+/* The operand of process i, for the part of this one. */
+static struct MPIR_Gpudt_place operand_of(const struct MPIDI_Gpudt_coll_call *c,
+                                          const struct MPIDI_Gpudt_known *k, int i, int64_t at)
+{
+    const bool is_own = i == c->comm->rank;
+
+    return (struct MPIR_Gpudt_place) {
+        .buffer = is_own ? c->in_buffer : NULL,.export = k->exports[i].in,
+        .at = (is_own ? 0 : c->name[i].in.at) + at
+    };
+}
+
+/* The result of process i, likewise. */
+static struct MPIR_Gpudt_place result_of(const struct MPIDI_Gpudt_coll_call *c,
+                                         const struct MPIDI_Gpudt_known *k, int i, int64_t at)
+{
+    const bool is_own = i == c->comm->rank;
+
+    return (struct MPIR_Gpudt_place) {
+        .buffer = is_own ? c->out_buffer : NULL,.export = k->exports[i].out,
+        .at = (is_own ? 0 : c->name[i].out.at) + at
+    };
+}
+
+/* Describe the part of this process. Returns false if it has none. Operands are in the order of
+ * ranks. Of the results each process begins with those of another one, not all with the same. */
 static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MPIDI_Gpudt_known *k,
                           struct MPIR_Gpudt_combine *combine)
 {
-    const int rank = c->comm->rank;
+    const int rank = c->comm->rank, size = c->comm->local_size;
     const struct part p = part_of(c, rank);
-    const bool is_allgather = c->kind == MPIDI_GPUDT_COLL__ALLGATHER;
     const bool is_alltoall = c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
-    int64_t out_at = p.first * c->extent;
+    const int64_t in_at = p.first * c->extent;
+    int64_t out_at = in_at;
 
     if (p.n == 0)
         return false;
@@ -92,27 +161,21 @@ static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
     combine->datatype = c->datatype;
     combine->op = c->op;
     combine->is_each = is_alltoall;
-    if (is_allgather || is_alltoall)
+    if (is_alltoall || c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
         out_at = rank * p.n;
     else if (is_scatter(c))
         out_at = 0;
-    for (int i = 0; i < c->comm->local_size; i++) {
+    for (int i = 0; i < size && !is_alltoall; i++) {
+        if (is_operand_of(c, i))
+            combine->in[combine->nin++] = operand_of(c, k, i, in_at);
+    }
+    for (int step = 1; step <= size; step++) {
+        const int i = (rank + step) % size;
+
         if (is_alltoall)
-            combine->in[combine->nin++] = (struct MPIR_Gpudt_place) {
-                .buffer = c->in_buffer,.at = i * p.n
-            };
-        else if (!is_allgather || i == rank)
-            combine->in[combine->nin++] = (struct MPIR_Gpudt_place) {
-                .buffer = i == rank ? c->in_buffer : NULL,
-                .export = k->exports[i].in,
-                .at = (i == rank ? 0 : c->name[i].in.at) + p.first * c->extent
-            };
+            combine->in[combine->nin++] = operand_of(c, k, rank, i * p.n);
         if (is_result_of(c, i))
-            combine->out[combine->nout++] = (struct MPIR_Gpudt_place) {
-                .buffer = i == rank ? c->out_buffer : NULL,
-                .export = k->exports[i].out,
-                .at = (i == rank ? 0 : c->name[i].out.at) + out_at
-            };
+            combine->out[combine->nout++] = result_of(c, k, i, out_at);
     }
     return true;
 }
@@ -206,6 +269,9 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPI
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
             return MPIR_Ireduce_intra_sched_auto(in, c->out, p.n, c->datatype, c->op, rank,
                                                  c->comm, s);
+        case MPIDI_GPUDT_COLL__BCAST_LONG:
+            return MPIR_Ibcast_intra_sched_auto((char *) c->in + p.first, p.n, MPI_BYTE, c->root,
+                                                c->comm, s);
         case MPIDI_GPUDT_COLL__ALLTOALL_SHORT:
             return blocks_by_messages(c, rank, s);
         default:

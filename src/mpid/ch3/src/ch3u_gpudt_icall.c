@@ -104,6 +104,10 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
             MPIDI_Gpudt_coll_allgather_set(c, send->buf, send->datatype, (void *) recv->buf,
                                            recv->count, recv->datatype);
             break;
+        case MPIDI_GPUDT_COLL__BCAST:
+            (void) MPIDI_Gpudt_coll_bcast_set(c, (void *) recv->buf, recv->count, recv->datatype,
+                                              call->root);
+            break;
         default:
             break;
     }
@@ -172,11 +176,11 @@ bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
     memset(pace, 0, MPIDI_GPUDT_NIFORMS * sizeof(pace[0]));
     if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
-    if (call->kind <= MPIDI_GPUDT_COLL__ALLGATHER) {
+    if (call->kind <= MPIDI_GPUDT_COLL__BCAST) {
         MPIDI_Gpudt_icall_reduction(call, &c);
-        if (MPIDI_Gpudt_coll_measure(&c, &bytes))
-            pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, call->kind,
-                                                                       bytes);
+        /* A short broadcast is none */
+        if (c.kind != MPIDI_GPUDT_COLL__BCAST && MPIDI_Gpudt_coll_measure(&c, &bytes))
+            pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, c.kind, bytes);
     }
     if (call->kind >= MPIDI_GPUDT_COLL__ALLGATHER) {
         enum MPIDI_Gpudt_coll_e kind = call->kind == MPIDI_GPUDT_COLL__ALLGATHER ?

@@ -245,15 +245,12 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && \
      MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto)
 
-bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+bool MPIDI_Gpudt_bcast_typed(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                             MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
     const struct MPIDI_Gpudt_vector v = {.buf = buffer,.count = count,.datatype = datatype };
-    MPI_Aint bytes;
+    const MPI_Aint bytes = MPIDI_Gpudt_bytes_of(count, datatype);
 
-    if (!MAY_MOVE(BCAST))
-        return false;
-    bytes = MPIDI_Gpudt_bytes_of(count, datatype);
     return move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v, bytes, root, comm,
                      errflag, mpi_errno_ptr) ||
         (bytes > 0 && MPIDI_Gpudt_nodes_bcast(buffer, count, datatype, root,
