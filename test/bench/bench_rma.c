@@ -3,22 +3,23 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Measures one-sided operations with MPI_Win_flush between the GPUs of two processes, while the
- * target is not in MPI: puts and gets; accumulates of doubles; atomic operations on a 64-bit counter,
+/* Measures one-sided operations with MPI_Win_flush between the GPUs of two processes, or of several pairs
+ * of them at once, each from an even rank to the next one, in one window, while the targets are not in
+ * MPI: puts and gets; accumulates of doubles; atomic operations on a 64-bit counter,
  * with origin and result in host memory (fetch-host, swap-host) or on the GPU (fetch-gpu). Beside it,
  * what the hardware does: an empty kernel with a synchronization (launch), and the driver's copy to
  * memory of the other process that the program has mapped itself (copy, which is 2-D for rows).
- * Prints CSV: the median time in us.
+ * Prints CSV: the median time in us, in rank 0.
  *
  *     contig          8 B to --most; also accumulates
  *     strided         the same bytes, every second double
  *     32x1024         32 operations of 1 KiB, then one flush
  *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
  *
- * Each process uses a GPU of its own if there are two. What was put is got back and compared. Memory
+ * Each process uses a GPU of its own if there are enough. What was put is got back and compared. Memory
  * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always): messages would wait for the target for ever.
  *
- *   mpiexec -n 2 bench_rma [--most BYTES] [--edge N] [--milliseconds MS]
+ *   mpiexec -n N bench_rma [--most BYTES] [--edge N] [--milliseconds MS]
  *
  * exit status: 0 good, 1 wrong data, 2 cannot run as asked */
 
@@ -58,7 +59,8 @@ static const char *const how_names[NHOWS] = {
     "swap-host"
 };
 
-static int rank;
+static int rank, target;       /* the rank of the target; only in an origin */
+static MPI_Comm pair, origins;  /* an origin and its target; all origins */
 static long most = 64L << 20, edge = 512, milliseconds = 50;
 static MPI_Win win;
 static CUdeviceptr mine, theirs;        /* this process's buffer; one of the target, mapped here */
@@ -128,16 +130,16 @@ static void update(enum how how, const struct shape *s)
     char *const result = (char *) mine + sz / 2;
 
     if (how == ACCUMULATE)
-        MPI_Accumulate((void *) mine, n, MPI_DOUBLE, 1, 0, n, MPI_DOUBLE, MPI_SUM, win);
+        MPI_Accumulate((void *) mine, n, MPI_DOUBLE, target, 0, n, MPI_DOUBLE, MPI_SUM, win);
     else if (how == GET_ACCUMULATE)
-        MPI_Get_accumulate((void *) mine, n, MPI_DOUBLE, result, n, MPI_DOUBLE, 1, 0, n, MPI_DOUBLE,
-                           MPI_SUM, win);
+        MPI_Get_accumulate((void *) mine, n, MPI_DOUBLE, result, n, MPI_DOUBLE, target, 0, n,
+                           MPI_DOUBLE, MPI_SUM, win);
     else if (how == FETCH_HOST)
-        MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, 1, 0, MPI_SUM, win);
+        MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, target, 0, MPI_SUM, win);
     else if (how == FETCH_GPU)
-        MPI_Fetch_and_op((void *) mine, result, MPI_INT64_T, 1, 0, MPI_SUM, win);
+        MPI_Fetch_and_op((void *) mine, result, MPI_INT64_T, target, 0, MPI_SUM, win);
     else
-        MPI_Compare_and_swap(&one, &expected, &seen, MPI_INT64_T, 1, 0, win);
+        MPI_Compare_and_swap(&one, &expected, &seen, MPI_INT64_T, target, 0, win);
 }
 
 /* One sample: `times` operations, then one flush. */
@@ -157,11 +159,11 @@ static void once(enum how how, const struct shape *s, int times)
         if (how > LAUNCH)
             update(how, s);
         else if (how == PUT)
-            MPI_Put((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
+            MPI_Put((char *) mine + at, 1, s->type, target, (MPI_Aint) at, 1, s->type, win);
         else
-            MPI_Get((char *) mine + at, 1, s->type, 1, (MPI_Aint) at, 1, s->type, win);
+            MPI_Get((char *) mine + at, 1, s->type, target, (MPI_Aint) at, 1, s->type, win);
     }
-    MPI_Win_flush(1, win);
+    MPI_Win_flush(target, win);
 }
 
 static void measure(enum how how, const struct shape *s, int times)
@@ -172,6 +174,7 @@ static void measure(enum how how, const struct shape *s, int times)
 
     for (int i = 0; i < 3; i++)
         once(how, s, times);
+    MPI_Barrier(origins);
     begin = MPI_Wtime();
     while (n < MAX_SAMPLES &&
            (n < MIN_SAMPLES || (MPI_Wtime() - begin) * 1e3 < (double) milliseconds)) {
@@ -181,7 +184,9 @@ static void measure(enum how how, const struct shape *s, int times)
     }
     snprintf(name, sizeof(name), "%s:%s", how_names[how],
              s ? s->name : how == LAUNCH ? "empty" : "counter");
-    bench_row(name, s ? (long long) (times * s->rows * s->row) : how == LAUNCH ? 0 : 8, seconds, n);
+    if (rank == 0)
+        bench_row(name, s ? (long long) (times * s->rows * s->row) : how == LAUNCH ? 0 : 8, seconds,
+                  n);
 }
 
 /* Count in the window, and compare what is counted with the number of operations. */
@@ -189,12 +194,12 @@ static int measure_counter(void)
 {
     int64_t zero = 0, seen = 0, one = 1, n = 100;
 
-    MPI_Accumulate(&zero, 1, MPI_INT64_T, 1, 0, 1, MPI_INT64_T, MPI_REPLACE, win);
+    MPI_Accumulate(&zero, 1, MPI_INT64_T, target, 0, 1, MPI_INT64_T, MPI_REPLACE, win);
     CU(cuMemcpyHtoD(mine, &one, sizeof(one)));
     for (int i = 0; i < n; i++)
         once(i % 2 ? FETCH_HOST : FETCH_GPU, NULL, 1);
-    MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, 1, 0, MPI_NO_OP, win);
-    MPI_Win_flush(1, win);
+    MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, target, 0, MPI_NO_OP, win);
+    MPI_Win_flush(target, win);
     if (seen != n)
         fprintf(stderr, "bench_rma: the counter is %lld\n", (long long) seen);
     for (enum how how = FETCH_HOST; how <= SWAP_HOST; how++)
@@ -248,7 +253,8 @@ static int origin(void)
     int good = 1;
     struct shape s;
 
-    bench_header("us");
+    if (rank == 0)
+        bench_header("us");
     if (empty)
         measure(LAUNCH, NULL, 1);
     good &= measure_counter();
@@ -270,7 +276,7 @@ static int origin(void)
     return good;
 }
 
-/* ---- both processes ---- */
+/* ---- all processes ---- */
 
 static void options_parse(int argc, char **argv)
 {
@@ -300,18 +306,18 @@ static void options_parse(int argc, char **argv)
         sz = MANY * MANY_BYTES;
 }
 
-/* Map a second buffer of rank 1 in rank 0. Returns it in rank 1. */
+/* Map a second buffer of the target in the origin. Returns it in the target. */
 static CUdeviceptr theirs_map(void)
 {
     CUipcMemHandle handle;
     CUdeviceptr buffer = 0;
 
-    if (rank == 1) {
+    if (rank % 2 == 1) {
         CU(cuMemAlloc(&buffer, sz));
         CU(cuIpcGetMemHandle(&handle, buffer));
     }
-    MPI_Bcast(&handle, sizeof(handle), MPI_BYTE, 1, MPI_COMM_WORLD);
-    if (rank == 0)
+    MPI_Bcast(&handle, sizeof(handle), MPI_BYTE, 1, pair);
+    if (rank % 2 == 0)
         CU(cuIpcOpenMemHandle(&theirs, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
     return buffer;
 }
@@ -334,10 +340,13 @@ int main(int argc, char **argv)
     options_parse(argc, argv);
     CU(cuInit(0));
     CU(cuDeviceGetCount(&ngpus));
-    if (nprocs != 2) {
-        fprintf(stderr, "bench_rma: needs two processes\n");
+    if (nprocs % 2) {
+        fprintf(stderr, "bench_rma: needs pairs of processes\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    target = rank + 1;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &origins);
     CU(cuDeviceGet(&device, rank % ngpus));
     CU(cuDevicePrimaryCtxRetain(&context, device));
     CU(cuCtxSetCurrent(context));
@@ -348,15 +357,15 @@ int main(int argc, char **argv)
     CU(cuMemAlloc(&mine, sz));
     buffer = theirs_map();
     MPI_Win_create((void *) mine, (MPI_Aint) sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_allocate_shared(rank == 0 ? sizeof(*is_done) : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                            &is_done, &done_win);
+    MPI_Win_allocate_shared(rank % 2 == 0 ? sizeof(*is_done) : 0, 1, MPI_INFO_NULL, pair, &is_done,
+                            &done_win);
     MPI_Win_shared_query(done_win, 0, &done_sz, &unit, &is_done);
-    if (rank == 0)
+    if (rank % 2 == 0)
         atomic_store(is_done, 0);
 
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
+    if (rank % 2 == 0) {
         good = origin();
         atomic_store(is_done, 1);
     } else {
@@ -367,13 +376,15 @@ int main(int argc, char **argv)
 
     MPI_Win_free(&done_win);
     MPI_Win_free(&win);
-    if (rank == 0)
+    if (rank % 2 == 0)
         CU(cuIpcCloseMemHandle(theirs));
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1)
+    if (rank % 2 == 1)
         CU(cuMemFree(buffer));
     CU(cuMemFree(mine));
     CU(cuStreamDestroy(stream));
+    MPI_Comm_free(&pair);
+    MPI_Comm_free(&origins);
     MPI_Finalize();
     return good ? 0 : 1;
 }
