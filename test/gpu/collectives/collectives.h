@@ -226,6 +226,9 @@ void direct_run(unsigned seed, unsigned one_in);
 /* The same with each driver call failing once. Emulated driver only. */
 void direct_faults_run(enum mode mode);
 void direct_bcast_faults_run(void);
+
+/* The processes get no memory that they share: files cannot be written. */
+void direct_unshared_run(void);
 /* Other threads call MPI while a collective waits for its GPU. Emulated driver only. */
 void threads_run(void);
 /* Collectives that move data likewise, with random datatypes in memory of a kind. */

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
 
@@ -420,6 +422,33 @@ void direct_faults_run(enum mode which)
         blocks_faults_run(&alltoall, i / 2, i % 2);
     if (gpu.is_emulated)
         direct_move_faults_run(kind, mode);
+}
+
+void direct_unshared_run(void)
+{
+    const struct operands o = { MPI_SUM, MPI_INT };
+    struct rlimit limit, none;
+    MPI_Comm comm;
+    long before;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    none = limit;
+    none.rlim_cur = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < 3; i++) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        before = direct_parts();
+        /* The first call of a communicator makes its memory, in process 0 */
+        if (i < 2)
+            CHECK(setrlimit(RLIMIT_FSIZE, &none) == 0);
+        reduction_run(comm, CALL__allreduce, &o, 100, 0, 1);
+        CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+        reduction_run(comm, CALL__reduce, &o, 1000, i % 2, 2);
+        CHECK(direct_parts() > before);
+        MPI_Comm_free(&comm);
+    }
 }
 
 void direct_run(unsigned seed, unsigned one_in)

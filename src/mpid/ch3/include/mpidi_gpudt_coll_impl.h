@@ -146,6 +146,16 @@ int MPIDI_Gpudt_agree_scatter(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int ro
 int MPIDI_Gpudt_agree_alltoall(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *from, int sz,
                                void *to);
 
+/* Note an error in an exchange, of which the others are told by errflag. */
+void MPIDI_Gpudt_agree_note(int mpi_errno, int *mpi_errno_ret, MPIR_Errflag_t * errflag);
+
+/* What an exchange returns: the errors of this process, or that another one has told of its own. */
+int MPIDI_Gpudt_agree_result(int mpi_errno, MPIR_Errflag_t errflag);
+
+/* Prepare faster allgathers on a communicator of processes of one node, the first time that this is
+ * called, unless processes may die (MPIR_CVAR_ENABLE_FT, the same in all). Collective. */
+int MPIDI_Gpudt_agree_prepare(MPIR_Comm * comm);
+
 /* Let the processes of a communicator agree; any number of them, and any memory.
  *   is_agreed  (IN/OUT)  whether this process, then whether all do
  * Returns an error if there was one here, or in another process as far as this one was told. A

@@ -16,6 +16,7 @@ struct MPIR_Comm;
 struct MPIDI_Gpudt_known;
 struct MPIDI_Gpudt_kept;
 struct MPIDI_Gpudt_icoll;
+struct MPIDI_Gpudt_agree_shm;
 
 enum MPIDI_Gpudt_coll_e {
     MPIDI_GPUDT_COLL__ALLREDUCE,
@@ -72,6 +73,8 @@ typedef struct MPIDI_Gpudt_coll {
     struct MPIDI_Gpudt_past past;
     struct MPIDI_Gpudt_kept *kept[MPIDI_GPUDT_NCOLLS];  /* offers of the last call of a kind */
     uint64_t nexchanges;        /* number of the last exchange of offers that this process knows of */
+    bool has_asked_shm;         /* agree_shm was made, or cannot be */
+    struct MPIDI_Gpudt_agree_shm *agree_shm;    /* memory for exchanges; NULL: by messages */
     struct MPIDI_Gpudt_icoll *line;     /* nonblocking calls that may still change the above */
 } MPIDI_Gpudt_coll_t;
 

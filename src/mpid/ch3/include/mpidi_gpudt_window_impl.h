@@ -11,6 +11,7 @@
 
 #include "mpidrma.h"
 #include "gpudt_window.h"
+#include "mpidi_gpudt_shm.h"
 
 /* ---- locks (ch3u_gpudt_winlock.c) ---- */
 
@@ -20,8 +21,7 @@ struct MPIDI_Gpudt_winlock;
 
 /* The locks of a window, one for each process of the node, and a room for each beside them. */
 struct MPIDI_Gpudt_winlocks {
-    MPL_shm_hnd_t hnd;
-    MPI_Aint sz;
+    struct MPIDI_Gpudt_shm shm;
     struct MPIDI_Gpudt_winlock *lock;   /* NULL: none */
     char *rooms;                /* behind the locks */
     MPI_Aint room_sz;

@@ -8,14 +8,16 @@
  * messages that others wait for, which tell them of it. All is sent from and received into the
  * memory of the caller, as contiguous bytes: MPICH's collectives may allocate memory or describe it
  * by datatypes, about which the driver is asked, and take less data than they expect for all of
- * it. */
+ * it. Once a blocking call of a communicator is to access the memory of all, short allgathers are in
+ * shared memory instead (ch3u_gpudt_agree_shm.c). */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
+#include "mpidi_gpudt_shm.h"
 
 /* ---- errors ---- */
 
-static void error_note(int mpi_errno, int *mpi_errno_ret, MPIR_Errflag_t * errflag)
+void MPIDI_Gpudt_agree_note(int mpi_errno, int *mpi_errno_ret, MPIR_Errflag_t * errflag)
 {
     if (mpi_errno == MPI_SUCCESS)
         return;
@@ -37,14 +39,13 @@ static bool arrival_note(int mpi_errno, const MPI_Status * status, int rank, int
                          (int) MPIR_STATUS_GET_COUNT(*status), sz);
 
   fn_exit:
-    error_note(mpi_errno, mpi_errno_ret, errflag);
+    MPIDI_Gpudt_agree_note(mpi_errno, mpi_errno_ret, errflag);
     return mpi_errno == MPI_SUCCESS;
   fn_fail:
     goto fn_exit;
 }
 
-/* What an exchange returns: the errors of this process, or that another one has told of its own. */
-static int result_of(int mpi_errno, MPIR_Errflag_t errflag)
+int MPIDI_Gpudt_agree_result(int mpi_errno, MPIR_Errflag_t errflag)
 {
     if (mpi_errno == MPI_SUCCESS && errflag != MPIR_ERR_NONE)
         MPIR_ERR_SET(mpi_errno, errflag, "**coll_fail");
@@ -94,12 +95,14 @@ int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, cons
 {
     int mpi_errno_ret = MPI_SUCCESS;
 
+    if (comm->dev.gpudt_coll.agree_shm && sz <= MPIDI_GPUDT_AGREE_SHM_SZ)
+        return MPIDI_Gpudt_agree_shm_allgather(comm, errflag, own, sz, all);
     memcpy((char *) all + comm->rank * sz, own, sz);
     if ((comm->local_size & (comm->local_size - 1)) == 0)
         allgather_doubling(comm, all, sz, &mpi_errno_ret, errflag);
     else
         allgather_ring(comm, all, sz, &mpi_errno_ret, errflag);
-    return result_of(mpi_errno_ret, *errflag);
+    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
 }
 
 /* By a binomial tree: a process receives from the one whose distance from the root lacks its lowest
@@ -123,9 +126,9 @@ int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root
             continue;
         mpi_errno = MPIC_Send(mem, sz, MPI_BYTE, (rank + bit) % size, MPIR_BCAST_TAG, comm,
                               errflag);
-        error_note(mpi_errno, &mpi_errno_ret, errflag);
+        MPIDI_Gpudt_agree_note(mpi_errno, &mpi_errno_ret, errflag);
     }
-    return result_of(mpi_errno_ret, *errflag);
+    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
 }
 
 /* ---- all messages at once ---- */
@@ -173,7 +176,7 @@ static void message_wait(MPIR_Request * req, int rank, int sz, int *mpi_errno_re
     if (req->kind == MPIR_REQUEST_KIND__RECV)
         arrival_note(mpi_errno, &req->status, rank, sz, mpi_errno_ret, errflag);
     else
-        error_note(mpi_errno, mpi_errno_ret, errflag);
+        MPIDI_Gpudt_agree_note(mpi_errno, mpi_errno_ret, errflag);
     MPIR_Request_free(req);
 }
 
@@ -191,7 +194,7 @@ static int messages_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int tag
         mpi_errno = MPIC_Irecv(block_at(&to, i), sz, MPI_BYTE, i, tag, comm, &recv[i]);
         if (mpi_errno)
             recv[i] = NULL;
-        error_note(mpi_errno, &mpi_errno_ret, errflag);
+        MPIDI_Gpudt_agree_note(mpi_errno, &mpi_errno_ret, errflag);
     }
     for (int i = from.first; i < from.end; i++) {
         if (i == rank)
@@ -199,7 +202,7 @@ static int messages_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int tag
         mpi_errno = MPIC_Isend(block_at(&from, i), sz, MPI_BYTE, i, tag, comm, &send[i], errflag);
         if (mpi_errno)
             send[i] = NULL;
-        error_note(mpi_errno, &mpi_errno_ret, errflag);
+        MPIDI_Gpudt_agree_note(mpi_errno, &mpi_errno_ret, errflag);
     }
     if (has_block(&from, rank) && has_block(&to, rank))
         memcpy(block_at(&to, rank), block_at(&from, rank), sz);
@@ -207,7 +210,15 @@ static int messages_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int tag
         message_wait(recv[i], i, sz, &mpi_errno_ret, errflag);
         message_wait(send[i], i, sz, &mpi_errno_ret, errflag);
     }
-    return result_of(mpi_errno_ret, *errflag);
+    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
+}
+
+int MPIDI_Gpudt_agree_prepare(MPIR_Comm * comm)
+{
+    if (likely(comm->dev.gpudt_coll.has_asked_shm) || MPIR_CVAR_ENABLE_FT)
+        return MPI_SUCCESS;
+    comm->dev.gpudt_coll.has_asked_shm = true;
+    return MPIDI_Gpudt_agree_shm_make(comm);
 }
 
 int MPIDI_Gpudt_agree_gather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *own,
@@ -248,5 +259,5 @@ int MPIDI_Gpudt_agree_all(MPIR_Comm * comm, MPIR_Errflag_t * errflag, bool * is_
         own = own && other && is_good;
     }
     *is_agreed = own;
-    return result_of(mpi_errno_ret, *errflag);
+    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
 }

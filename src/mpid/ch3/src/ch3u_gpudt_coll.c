@@ -5,15 +5,15 @@
 
 /* Collectives among processes of a node whose buffers are in GPU memory:
  *
- *     all: exchange the names of their buffers                    host memory, some 64 bytes each
+ *     all: exchange the names of their buffers                    host memory, some 100 bytes each
  *     the first time: exchange how to map them
  *     each: do its part, by one kernel that reads and writes the memory of all
  *     all: exchange whether that was done
  *
  * The part of a reduction is an equal share of the elements, or the block of the process. An
  * allgather is a reduction of one operand: each process writes its block to all. A long broadcast is
- * one, too: each process but the root reads a share of the root's data, and writes it to all of them,
- * so that no link carries more than the data once in each direction. In an all-to-all of short
+ * one, too: each process but the root reads a share of the root's data, and writes it to all of them.
+ * With a GPU for each, no link carries more than the data once in each direction. In an all-to-all of short
  * contiguous blocks each process writes its blocks, one to each.
  *
  * No kernel waits for another process. Each element is combined by one process, from left to right
@@ -31,6 +31,7 @@
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
 #include "mpidi_gpudt_move_impl.h"
+#include "mpidi_gpudt_shm.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -98,6 +99,7 @@ static enum MPIDI_Gpudt_coll_place_e place_of(MPIR_Comm * comm)
 
 void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
 {
+    MPIDI_Gpudt_agree_shm_free(comm);
     MPIDI_Gpudt_past_free(&comm->dev.gpudt_coll.past);
     MPIDI_Gpudt_kept_free(comm);
 }
@@ -210,7 +212,8 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
     k = MPIDI_Gpudt_coll_judge(c);
     if (k == NULL)
         goto fn_exit;
-    if (!k->is_exchanged) {
+    mpi_errno = MPIDI_Gpudt_agree_prepare(c->comm);
+    if (mpi_errno == MPI_SUCCESS && !k->is_exchanged) {
         MPIDI_Gpudt_coll_export(c, &exports);
         mpi_errno = MPIDI_Gpudt_agree_allgather(c->comm, c->errflag, &exports, sizeof(exports),
                                                 all);
@@ -376,7 +379,8 @@ bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, M
     c->is_apt = true;
     c->n_out = c->n;
     c->in = data_of(buffer, datatype, &c->is_apt);
-    c->out = c->comm->rank == root ? NULL : (void *) c->in;
+    /* In the root as well, where it is no result: buffers are known whatever the root is */
+    c->out = (void *) c->in;
     if ((uintptr_t) c->in % 16)
         c->is_apt = false;
     return true;

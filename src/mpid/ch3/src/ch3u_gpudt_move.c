@@ -121,6 +121,8 @@ static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace,
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_icoll_wait(m->comm);
     if (MPIDI_Gpudt_move_judge(m, all, pace)) {
+        mpi_errno = MPIDI_Gpudt_agree_prepare(m->comm);
+        MPIR_ERR_CHECK(mpi_errno);
         mpi_errno = MPIDI_Gpudt_move_do(m, all, kept, is_done);
         MPIR_ERR_CHECK(mpi_errno);
         pace->is_refused = !*is_done;

@@ -18,6 +18,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_msg.h           \
     src/mpid/ch3/include/mpidi_gpudt_pkt.h           \
     src/mpid/ch3/include/mpidi_gpudt_rma.h           \
+    src/mpid/ch3/include/mpidi_gpudt_shm.h           \
     src/mpid/ch3/include/mpidi_gpudt_window.h        \
     src/mpid/ch3/include/mpidi_gpudt_window_impl.h   \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
@@ -32,6 +33,7 @@ noinst_HEADERS +=                                    \
 mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_accumulate.c         \
     src/mpid/ch3/src/ch3u_gpudt_agree.c              \
+    src/mpid/ch3/src/ch3u_gpudt_agree_shm.c          \
     src/mpid/ch3/src/ch3u_gpudt_alloc.c              \
     src/mpid/ch3/src/ch3u_gpudt_burst.c              \
     src/mpid/ch3/src/ch3u_gpudt_coll.c               \
@@ -69,6 +71,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_send.c               \
     src/mpid/ch3/src/ch3u_gpudt_inbound.c            \
     src/mpid/ch3/src/ch3u_gpudt_shared.c             \
+    src/mpid/ch3/src/ch3u_gpudt_shm.c                \
     src/mpid/ch3/src/ch3u_gpudt_short.c              \
     src/mpid/ch3/src/ch3u_gpudt_update.c             \
     src/mpid/ch3/src/ch3u_gpudt_window.c             \
