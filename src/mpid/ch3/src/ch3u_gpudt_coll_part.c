@@ -119,27 +119,16 @@ static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
     }
 }
 
-/* The operand of process i, for the part of this one. */
-static struct MPIR_Gpudt_place operand_of(const struct MPIDI_Gpudt_coll_call *c,
-                                          const struct MPIDI_Gpudt_known *k, int i, int64_t at)
+/* A byte of a process's operand or result.
+ *   is_own   (IN)  this process's
+ *   own      (IN)  its buffer, if so
+ *   export   (IN)  otherwise, how to map it
+ *   operand  (IN)  where it begins */
+static struct MPIR_Gpudt_place place_at(bool is_own, const MPIR_Gpudt_buffer * own, const void *export,
+                                        const struct MPIR_Gpudt_operand *operand, int64_t at)
 {
-    const bool is_own = i == c->comm->rank;
-
     return (struct MPIR_Gpudt_place) {
-        .buffer = is_own ? c->in_buffer : NULL,.export = k->exports[i].in,
-        .at = (is_own ? 0 : c->name[i].in.at) + at
-    };
-}
-
-/* The result of process i, likewise. */
-static struct MPIR_Gpudt_place result_of(const struct MPIDI_Gpudt_coll_call *c,
-                                         const struct MPIDI_Gpudt_known *k, int i, int64_t at)
-{
-    const bool is_own = i == c->comm->rank;
-
-    return (struct MPIR_Gpudt_place) {
-        .buffer = is_own ? c->out_buffer : NULL,.export = k->exports[i].out,
-        .at = (is_own ? 0 : c->name[i].out.at) + at
+        .buffer = is_own ? own : NULL,.export = export,.at = (is_own ? 0 : operand->at) + at
     };
 }
 
@@ -167,15 +156,17 @@ static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
         out_at = 0;
     for (int i = 0; i < size && !is_alltoall; i++) {
         if (is_operand_of(c, i))
-            combine->in[combine->nin++] = operand_of(c, k, i, in_at);
+            combine->in[combine->nin++] = place_at(i == rank, c->in_buffer, k->exports[i].in,
+                                                   &c->name[i].in, in_at);
     }
     for (int step = 1; step <= size; step++) {
         const int i = (rank + step) % size;
 
         if (is_alltoall)
-            combine->in[combine->nin++] = operand_of(c, k, rank, i * p.n);
+            combine->in[combine->nin++] = place_at(true, c->in_buffer, NULL, NULL, i * p.n);
         if (is_result_of(c, i))
-            combine->out[combine->nout++] = result_of(c, k, i, out_at);
+            combine->out[combine->nout++] = place_at(i == rank, c->out_buffer, k->exports[i].out,
+                                                     &c->name[i].out, out_at);
     }
     return true;
 }
