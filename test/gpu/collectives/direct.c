@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
+#define MAX_ROOTS 3             /* of long calls, which take long where many processes share a core */
 
 static int rank, nprocs;
 static enum mode mode = MODE__BLOCKING; /* of the calls */
@@ -125,21 +126,49 @@ static void allgathers_run(MPI_Comm comm)
         report_fail("%ld parts of 28 allgathers were direct", direct_parts() - before);
 }
 
+/* All-to-alls of contiguous blocks, which their senders write: of two processes, short ones only. */
+static void alltoalls_run(MPI_Comm comm)
+{
+    static const int counts[] = { 1, 1000, 131072, 131073, 300000 };
+    const int nstarts = mode == MODE__PERSISTENT ? 2 : 1;       /* of call_check */
+
+    for (int i = 0; i < 10; i++) {
+        const long before = direct_parts();
+        const int n = counts[i % 5];
+        struct call c = {.what = CALL__alltoall,.mode = mode,.comm = comm,.has_twin_comm = 1,
+            .twin_comm = MPI_COMM_WORLD
+        };
+
+        c.send = c.recv = (struct part) {.is_used = 1,.n = nprocs,.kind = kind,.shift = i / 5 * 4};
+        for (int k = 0; k < nprocs; k++) {
+            c.send.count[k] = c.recv.count[k] = n;
+            c.send.displ[k] = c.recv.displ[k] = (MPI_Aint) k * n;
+            c.send.type[k] = c.recv.type[k] = MPI_INT;
+        }
+        part_measure(&c.send, 0);
+        part_measure(&c.recv, 0);
+        if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
+            fprintf(stderr, "... MPI_Alltoall, %d elements\n", n);
+        CHECK(direct_parts() - before == (nprocs > 2 || n <= 131072 ? nprocs * nstarts : 0));
+    }
+}
+
 /* Long broadcasts of contiguous data, of which each process but the root gives a share to the others,
- * if there are several: of sizes about the least one, from each root and any alignment. In every fourth
+ * if there are several: of sizes about the least one, from several roots and any alignment. In every fourth
  * call the root's elements are not contiguous. */
 static void broadcasts_run(MPI_Comm comm)
 {
     static const int counts[] = { 524288, 524289, 600001, 1048583 };
     MPI_Datatype pairs;
     long before = direct_parts();
-    int ndirect = 0, ncalls = 4 * nprocs;
+    const int nroots = nprocs < MAX_ROOTS ? nprocs : MAX_ROOTS, ncalls = 4 * nroots;
+    int ndirect = 0;
 
     MPI_Type_vector(2, 1, 2, MPI_BYTE, &pairs);
     MPI_Type_commit(&pairs);
     for (int i = 0; i < ncalls; i++) {
         struct call c = {.what = CALL__bcast,.mode = mode,.comm = comm,.has_twin_comm = 1,
-            .twin_comm = MPI_COMM_WORLD,.root = i / 4
+            .twin_comm = MPI_COMM_WORLD,.root = nprocs - 1 - i / 4
         };
         const int n = counts[i % 4] / 2 * 2, is_apart = i % 4 == 2 && rank == c.root;
 
@@ -152,7 +181,7 @@ static void broadcasts_run(MPI_Comm comm)
         ndirect += direct_parts() > before;
         before = direct_parts();
     }
-    CHECK(nprocs == 2 ? ndirect == 0 : ndirect >= nprocs);
+    CHECK(nprocs == 2 ? ndirect == 0 : ndirect >= nroots);
     MPI_Type_free(&pairs);
 }
 
@@ -162,7 +191,7 @@ static void long_reductions_run(MPI_Comm comm)
     const struct operands o = { MPI_SUM, MPI_INT };
     const long before = direct_parts();
 
-    for (int i = 0; i < nprocs; i++)
+    for (int i = 0; i < nprocs && i < MAX_ROOTS; i++)
         reduction_run(comm, CALL__reduce, &o, 262144 + i, i % 2, (unsigned) i);
     CHECK(direct_parts() > before);
 }
@@ -455,18 +484,21 @@ void direct_run(unsigned seed, unsigned one_in)
 {
     MPI_Comm comm;
     const int has_two = mem_exists(MEM__OTHER_DEVICE);
+    int is_alone;               /* no process shares its GPU */
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     if (has_two && rank % 2)
         kind = MEM__OTHER_DEVICE;
+    is_alone = nprocs <= 1 + has_two || getenv("OWN_GPU");
     for (int i = 0; i < MODE__NMODES; i++) {
         mode = (enum mode) i;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         reductions_run(comm, seed + (unsigned) i, one_in << i);
-        /* Not where processes share a GPU */
-        if (nprocs <= 1 + has_two)
+        if (is_alone) {
             allgathers_run(comm);
+            alltoalls_run(comm);
+        }
         broadcasts_run(comm);
         long_reductions_run(comm);
         if (mode == MODE__BLOCKING)

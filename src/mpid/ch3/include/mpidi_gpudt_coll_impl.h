@@ -105,6 +105,11 @@ void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void 
 bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
                                 MPI_Datatype datatype, int root);
 
+/* The same of an all-to-all, not in place: false if its blocks are not written by their senders. */
+bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+                                   MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                   MPI_Aint recvcount, MPI_Datatype recvtype);
+
 /* Forget all buffers (ch3u_gpudt_known.c). */
 void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past);
 

@@ -34,7 +34,7 @@ enum MPIDI_Gpudt_coll_e {
     MPIDI_GPUDT_COLL__ALLTOALL,
     MPIDI_GPUDT_COLL__ALLTOALLV,
     MPIDI_GPUDT_COLL__ALLTOALLW,
-    MPIDI_GPUDT_COLL__ALLTOALL_SHORT,   /* of short contiguous blocks */
+    MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN, /* of contiguous blocks, which their senders write */
     MPIDI_GPUDT_COLL__BCAST_LONG,       /* of contiguous data, to several processes */
     MPIDI_GPUDT_NCOLLS
 };

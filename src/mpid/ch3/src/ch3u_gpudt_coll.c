@@ -13,7 +13,7 @@
  * The part of a reduction is an equal share of the elements, or the block of the process. An
  * allgather is a reduction of one operand: each process writes its block to all. A long broadcast is
  * one, too: each process but the root reads a share of the root's data, and writes it to all of them.
- * With a GPU for each, no link carries more than the data once in each direction. In an all-to-all of short
+ * With a GPU for each, no link carries more than the data once in each direction. In an all-to-all of
  * contiguous blocks each process writes its blocks, one to each.
  *
  * No kernel waits for another process. Each element is combined by one process, from left to right
@@ -65,8 +65,10 @@ cvars:
  * the root's link. */
 #define MIN_LONG (512 << 10)
 
-/* Bytes of a block of an all-to-all up to which all blocks of a process are moved by one kernel. */
-#define MAX_SHORT (512 << 10)
+/* Bytes of a block of an all-to-all of two processes up to which its sender writes it: a copy engine is
+ * faster for long ones. Among more processes one kernel is faster for any length than a copy from each
+ * of the others, by a half for 1 MiB on four H100. */
+#define MAX_WRITTEN (512 << 10)
 
 /* Microseconds that calls must have lost by messages before memory is mapped, and what a call
  * loses: two messages and a kernel, and more for its bytes. Mapping takes about 60 for each buffer,
@@ -402,26 +404,15 @@ bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int 
                                                     mpi_errno_ptr);
 }
 
-/* Whether the blocks of an MPI_Alltoall are short, by what all processes give. */
-static bool is_short_alltoall(MPI_Aint recvcount, MPI_Datatype recvtype)
+bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+                                   MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+                                   MPI_Aint recvcount, MPI_Datatype recvtype)
 {
-    MPI_Aint size;
+    const MPI_Aint n = MPIDI_Gpudt_bytes_of(recvcount, recvtype);
 
-    MPIR_Datatype_get_size_macro(recvtype, size);
-    return size * recvcount <= MAX_SHORT;
-}
-
-static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf, MPI_Aint sendcount,
-                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                         MPI_Datatype recvtype)
-{
-    MPI_Aint n, sent;
-
-    MPIR_Datatype_get_size_macro(recvtype, n);
-    MPIR_Datatype_get_size_macro(sendtype, sent);
-    n *= recvcount;
-    sent *= sendcount;
-    c->kind = MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
+    if (c->comm->local_size <= 2 && n > MAX_WRITTEN)
+        return false;
+    c->kind = MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN;
     c->datatype = MPI_BYTE;
     c->op = MPI_BOR;
     c->is_apt = true;
@@ -429,9 +420,10 @@ static void alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf, M
     c->in = data_of(sendbuf, sendtype, &c->is_apt);
     c->out = data_of(recvbuf, recvtype, &c->is_apt);
     /* The kernel moves words, by as many blocks of threads as it takes */
-    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4 || sent != n ||
-        MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
+    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4 ||
+        MPIDI_Gpudt_bytes_of(sendcount, sendtype) != n || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         c->is_apt = false;
+    return true;
 }
 
 bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -444,11 +436,9 @@ bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || sendbuf == MPI_IN_PLACE)
         return false;
     if (MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM == MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM_auto &&
-        is_short_alltoall(recvcount, recvtype)) {
-        alltoall_set(&c, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
-        if (call_do(&c, mpi_errno_ptr))
-            return true;
-    }
+        MPIDI_Gpudt_coll_alltoall_set(&c, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                      recvtype) && call_do(&c, mpi_errno_ptr))
+        return true;
     return !c.is_on_host && MPIDI_Gpudt_alltoall_typed(sendbuf, sendcount, sendtype, recvbuf,
                                                        recvcount, recvtype, comm, errflag,
                                                        mpi_errno_ptr);

@@ -78,7 +78,7 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
         return p;
     if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
         return (struct part) {.n = c->n };
-    if (c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT)
+    if (c->kind == MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN)
         return (struct part) {.n = c->n / size };
     if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER) {
         p = (struct part) {.n = c->counts[rank] };
@@ -139,7 +139,7 @@ static bool part_describe(const struct MPIDI_Gpudt_coll_call *c, const struct MP
 {
     const int rank = c->comm->rank, size = c->comm->local_size;
     const struct part p = part_of(c, rank);
-    const bool is_alltoall = c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT;
+    const bool is_alltoall = c->kind == MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN;
     const int64_t in_at = p.first * c->extent;
     int64_t out_at = in_at;
 
@@ -263,7 +263,7 @@ static int part_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPI
         case MPIDI_GPUDT_COLL__BCAST_LONG:
             return MPIR_Ibcast_intra_sched_auto((char *) c->in + p.first, p.n, MPI_BYTE, c->root,
                                                 c->comm, s);
-        case MPIDI_GPUDT_COLL__ALLTOALL_SHORT:
+        case MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN:
             return blocks_by_messages(c, rank, s);
         default:
             return block_by_messages(c, rank, s);

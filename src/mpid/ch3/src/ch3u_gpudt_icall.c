@@ -108,6 +108,10 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
             (void) MPIDI_Gpudt_coll_bcast_set(c, (void *) recv->buf, recv->count, recv->datatype,
                                               call->root);
             break;
+        case MPIDI_GPUDT_COLL__ALLTOALL:
+            (void) MPIDI_Gpudt_coll_alltoall_set(c, send->buf, send->count, send->datatype,
+                                                 (void *) recv->buf, recv->count, recv->datatype);
+            break;
         default:
             break;
     }
@@ -176,10 +180,11 @@ bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
     memset(pace, 0, MPIDI_GPUDT_NIFORMS * sizeof(pace[0]));
     if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
-    if (call->kind <= MPIDI_GPUDT_COLL__BCAST) {
+    if (call->kind <= MPIDI_GPUDT_COLL__BCAST || call->kind == MPIDI_GPUDT_COLL__ALLTOALL) {
         MPIDI_Gpudt_icall_reduction(call, &c);
-        /* A short broadcast is none */
-        if (c.kind != MPIDI_GPUDT_COLL__BCAST && MPIDI_Gpudt_coll_measure(&c, &bytes))
+        /* A short broadcast is none, nor may be an all-to-all of two */
+        if (c.kind != MPIDI_GPUDT_COLL__BCAST && c.kind != MPIDI_GPUDT_COLL__ALLTOALL &&
+            MPIDI_Gpudt_coll_measure(&c, &bytes))
             pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, c.kind, bytes);
     }
     if (call->kind >= MPIDI_GPUDT_COLL__ALLGATHER) {

@@ -63,7 +63,7 @@ static bool are_able(struct MPIDI_Gpudt_coll_call *c)
         is_able = is_able && c->name[i].is_able && c->name[i].bytes == c->name[0].bytes;
         c->is_on_host = c->is_on_host && !c->name[i].has_gpu;
         /* Each kernel would wait for the GPU to switch between processes */
-        if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER || c->kind == MPIDI_GPUDT_COLL__ALLTOALL_SHORT)
+        if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER || c->kind == MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN)
             is_able = is_able && MPIDI_Gpudt_coll_is_worker(c, 0, i);
     }
     return is_able;
