@@ -21,6 +21,10 @@
 #define SPINS 100               /* looks at a place between two polls of the progress engine */
 #define POLLS 8                 /* polls before others may have the processor */
 
+/* Number before that of the first exchange: as an int, numbers are soon negative, and not only after more
+ * exchanges than a test does. */
+#define FIRST_NUMBER ((unsigned) INT_MAX - 8)
+
 /* What a process tells in an exchange. */
 struct place {
     MPL_atomic_int_t number;    /* of the exchange */
@@ -39,7 +43,7 @@ struct told {
 
 struct MPIDI_Gpudt_agree_shm {
     struct MPIDI_Gpudt_shm shm;
-    int number;                 /* of the last exchange */
+    unsigned number;            /* of the last exchange; 0 comes after the greatest one */
 };
 
 int MPIDI_Gpudt_agree_shm_make(MPIR_Comm * comm)
@@ -53,10 +57,12 @@ int MPIDI_Gpudt_agree_shm_make(MPIR_Comm * comm)
                        "a call's description has room");
     mpi_errno = MPIDI_Gpudt_shm_make(comm, comm->local_size * (MPI_Aint) sizeof(struct told), a != NULL,
                                      NULL, shm);
-    if (shm->mem)
+    if (shm->mem) {
+        a->number = FIRST_NUMBER;
         comm->dev.gpudt_coll.agree_shm = a;
-    else
+    } else {
         MPL_free(a);
+    }
     return mpi_errno;
 }
 
@@ -147,7 +153,7 @@ int MPIDI_Gpudt_agree_shm_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, 
     int number;
 
     /* Other threads may exchange on other communicators meanwhile, none on this one */
-    number = a->number = (int) ((unsigned) a->number + 1);
+    number = (int) ++a->number;
     mine = place_of(a, rank);
     mine->sz = sz;
     mine->errflag = *errflag;

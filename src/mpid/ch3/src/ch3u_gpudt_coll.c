@@ -58,7 +58,7 @@ cvars:
  * each call of a program whose buffers take turns between host and GPU. */
 #define MAX_PAUSE 126
 
-/* Bytes of a block up to which a kernel may move byte by byte. */
+/* Bytes of a block up to which a kernel may move it in pieces of less than 16 bytes. */
 #define MAX_NARROW (64 << 10)
 
 /* Bytes from which on a broadcast to several processes is of shares. A shorter one takes no longer for
@@ -66,8 +66,8 @@ cvars:
 #define MIN_LONG (512 << 10)
 
 /* Bytes of a block of an all-to-all of two processes up to which its sender writes it: a copy engine is
- * faster for long ones. Among more processes one kernel is faster for any length than a copy from each
- * of the others, by a half for 1 MiB on four H100. */
+ * faster for long ones. Among more processes one kernel is faster for any length up to 64 MiB than a copy
+ * from each of the others, by a half for 1 MiB on four H100. */
 #define MAX_WRITTEN (512 << 10)
 
 /* Microseconds that calls must have lost by messages before memory is mapped, and what a call
@@ -419,8 +419,9 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
     c->n = c->n_out = n * c->comm->local_size;
     c->in = data_of(sendbuf, sendtype, &c->is_apt);
     c->out = data_of(recvbuf, recvtype, &c->is_apt);
-    /* The kernel moves words, by as many blocks of threads as it takes */
-    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % 4 ||
+    /* The kernel moves words, and long blocks fast by 16 bytes only; by as many blocks of threads as it
+     * takes */
+    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % (n > MAX_NARROW ? 16 : 4) ||
         MPIDI_Gpudt_bytes_of(sendcount, sendtype) != n || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         c->is_apt = false;
     return true;

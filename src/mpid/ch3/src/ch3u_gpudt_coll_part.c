@@ -233,13 +233,32 @@ static int block_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MP
     goto fn_exit;
 }
 
-/* Let messages do what a process sends in an all-to-all. */
+/* Let messages do what a process sends in an all-to-all, from where it is to where it goes. */
 static int blocks_by_messages(const struct MPIDI_Gpudt_coll_call *c, int rank, MPIR_Sched_t s)
 {
-    const MPI_Aint n = c->n / c->comm->local_size;
+    int mpi_errno = MPI_SUCCESS;
+    const int size = c->comm->local_size;
+    const MPI_Aint n = c->n / size;
+    const char *in = c->in;
+    char *out = (char *) c->out + rank * n;
 
-    return MPIR_Iscatter_intra_sched_auto(c->in, n, MPI_BYTE, (char *) c->out + rank * n, n,
-                                          MPI_BYTE, rank, c->comm, s);
+    if (c->comm->rank != rank) {
+        mpi_errno = MPIR_Sched_recv(out, n, MPI_BYTE, rank, c->comm, s);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    for (int i = 0; i < size; i++) {
+        if (i == rank)
+            mpi_errno = MPIR_Sched_copy(in + i * n, n, MPI_BYTE, out, n, MPI_BYTE, s);
+        else
+            mpi_errno = MPIR_Sched_send(in + i * n, n, MPI_BYTE, i, c->comm, s);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* Let messages do a part that its process did not start. */
