@@ -227,6 +227,9 @@ void direct_run(unsigned seed, unsigned one_in);
 void direct_faults_run(enum mode mode);
 void direct_bcast_faults_run(void);
 
+/* Parts that processes cannot do go by messages: GPUs do not reach each other. */
+void direct_unreached_run(void);
+
 /* The processes get no memory that they share: files cannot be written. */
 void direct_unshared_run(void);
 /* Other threads call MPI while a collective waits for its GPU. Emulated driver only. */

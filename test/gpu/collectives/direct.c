@@ -22,6 +22,7 @@
 static int rank, nprocs;
 static enum mode mode = MODE__BLOCKING; /* of the calls */
 static enum mem_kind kind = MEM__DEVICE;        /* memory of this process: one of two GPUs */
+static int is_reachable = 1;    /* GPUs can map each other's memory */
 
 /* Parts that all processes have done directly. */
 static long direct_parts(void)
@@ -122,7 +123,7 @@ static void allgathers_run(MPI_Comm comm)
         if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
             fprintf(stderr, "... MPI_Allgather, %d elements\n", n);
     }
-    if (direct_parts() - before < 14 * nprocs)
+    if (is_reachable && direct_parts() - before < 14 * nprocs)
         report_fail("%ld parts of 28 allgathers were direct", direct_parts() - before);
 }
 
@@ -151,7 +152,7 @@ static void alltoalls_run(MPI_Comm comm)
         if (!call_check(&c, bytes_fill, (unsigned) (100 * i + rank)))
             fprintf(stderr, "... MPI_Alltoall, %d elements\n", n);
         /* Long ones from multiples of 16 bytes only */
-        is_direct = n <= 1000 || (i < 5 && (nprocs > 2 || n <= 131072));
+        is_direct = is_reachable && (n <= 1000 || (i < 5 && (nprocs > 2 || n <= 131072)));
         CHECK(direct_parts() - before == (is_direct ? nprocs * nstarts : 0));
     }
 }
@@ -184,7 +185,8 @@ static void broadcasts_run(MPI_Comm comm)
         ndirect += direct_parts() > before;
         before = direct_parts();
     }
-    CHECK(nprocs == 2 ? ndirect == 0 : ndirect >= nroots);
+    if (is_reachable)
+        CHECK(nprocs == 2 ? ndirect == 0 : ndirect >= nroots);
     MPI_Type_free(&pairs);
 }
 
@@ -469,6 +471,28 @@ void direct_faults_run(enum mode which)
         blocks_faults_run(&alltoall, i / 2, i % 2);
     if (gpu.is_emulated)
         direct_move_faults_run(kind, mode);
+}
+
+void direct_unreached_run(void)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    CHECK(mem_exists(MEM__OTHER_DEVICE));
+    if (rank % 2)
+        kind = MEM__OTHER_DEVICE;
+    is_reachable = 0;
+    for (int i = 0; i < MODE__NMODES; i++) {
+        mode = (enum mode) i;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (nprocs == 2) {
+            allgathers_run(comm);
+            alltoalls_run(comm);
+        }
+        broadcasts_run(comm);
+        MPI_Comm_free(&comm);
+    }
 }
 
 void direct_unshared_run(void)

@@ -15,6 +15,7 @@
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
  *     collectives faults                           the same with failures; emulated driver only
  *     collectives ifaults, pfaults                 the same, nonblocking, persistent
+ *     collectives unreached                        GPUs that do not reach each other
  *     collectives unshared                         processes that get no shared memory
  *     collectives bcast_faults                     the same of long broadcasts; three processes or more
  *     collectives flat                             those of MPICH's algorithms with failures; the same
@@ -82,6 +83,8 @@ int main(int argc, char **argv)
         nodes_run(seed);
     else if (strcmp(what, "faults") == 0)
         direct_faults_run(MODE__BLOCKING);
+    else if (strcmp(what, "unreached") == 0)
+        direct_unreached_run();
     else if (strcmp(what, "unshared") == 0)
         direct_unshared_run();
     else if (strcmp(what, "bcast_faults") == 0)
