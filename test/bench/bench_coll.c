@@ -341,7 +341,9 @@ int main(int argc, char **argv)
     if (rank == 0)
         bench_header("us");
     for (enum call c = 0; c < NCALLS; c++) {
-        for (size_t bytes = (size_t) least; is_wanted(wanted_calls, call_names[c]) && bytes <= (size_t) most; bytes *= 8) {
+        if (!is_wanted(wanted_calls, call_names[c]))
+            continue;
+        for (size_t bytes = (size_t) least; bytes <= (size_t) most; bytes *= 8) {
             for (enum method m = 0; m < NMETHODS; m++) {
                 if (!is_possible(m, c, bytes))
                     continue;

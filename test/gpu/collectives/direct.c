@@ -4,8 +4,9 @@
  */
 
 /* Collectives by kernels that map the other processes' buffers (MPIR_CVAR_GPUDT_COLL): reductions
- * by every operation of every datatype, allgathers, long broadcasts, and all-to-alls whose blocks the senders
- * write, on one GPU and on several; moves.c has the others. A performance variable tells whether they went that way. */
+ * by every operation of every datatype, allgathers, long broadcasts, and all-to-alls whose blocks the
+ * senders write, on one GPU and on several; moves.c has the others. A performance variable tells whether
+ * they went that way. */
 
 #include "collectives.h"
 #include "report.h"
@@ -130,9 +131,9 @@ static void allgathers_run(MPI_Comm comm)
 /* All-to-alls of contiguous blocks, which their senders write: of two processes, short ones only. */
 static void alltoalls_run(MPI_Comm comm)
 {
-    int is_direct;
     static const int counts[] = { 1, 1000, 131072, 131076, 300000 };
     const int nstarts = mode == MODE__PERSISTENT ? 2 : 1;       /* of call_check */
+    int is_direct;
 
     for (int i = 0; i < 10; i++) {
         const long before = direct_parts();

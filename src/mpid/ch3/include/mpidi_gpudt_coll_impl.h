@@ -157,8 +157,9 @@ void MPIDI_Gpudt_agree_note(int mpi_errno, int *mpi_errno_ret, MPIR_Errflag_t * 
 /* What an exchange returns: the errors of this process, or that another one has told of its own. */
 int MPIDI_Gpudt_agree_result(int mpi_errno, MPIR_Errflag_t errflag);
 
-/* Prepare faster allgathers on a communicator of processes of one node, the first time that this is
- * called, unless processes may die (MPIR_CVAR_ENABLE_FT, the same in all). Collective. */
+/* Let later allgathers of a communicator, of processes of one node, be in memory that they share
+ * (ch3u_gpudt_agree_shm.c); the first time that this is called, unless processes may die
+ * (MPIR_CVAR_ENABLE_FT, the same in all). Collective. */
 int MPIDI_Gpudt_agree_prepare(MPIR_Comm * comm);
 
 /* Let the processes of a communicator agree; any number of them, and any memory.

@@ -66,8 +66,9 @@ void MPIDI_Gpudt_icall_keep(const struct MPIDI_Gpudt_icall *call,
                             struct MPIDI_Gpudt_icall_copy *copy);
 void MPIDI_Gpudt_icall_release(struct MPIDI_Gpudt_icall_copy *copy);
 
-/* Describe a call as a reduction, or as a move. */
-void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
+/* Describe a call as a reduction, or as a move. Of the first, false: it is never done as one, by what is the
+ * same in all processes. */
+bool MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
                                  struct MPIDI_Gpudt_coll_call *c);
 void MPIDI_Gpudt_icall_move(const struct MPIDI_Gpudt_icall *call, struct MPIDI_Gpudt_move *m);
 

@@ -34,15 +34,12 @@ void MPIDI_Gpudt_shm_free(struct MPIDI_Gpudt_shm *shm);
 /* Bytes of a process in an exchange, at most. */
 #define MPIDI_GPUDT_AGREE_SHM_SZ 112
 
-/* Let later exchanges of a communicator's processes, who are on one node, be in shared memory. Collective;
- * to be called once. */
-int MPIDI_Gpudt_agree_shm_make(MPIR_Comm * comm);
-
 /* As MPIDI_Gpudt_agree_allgather, of MPIDI_GPUDT_AGREE_SHM_SZ bytes at most, if all processes have the
  * memory. */
 int MPIDI_Gpudt_agree_shm_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own,
                                     int sz, void *all);
 
+/* Release the memory of a communicator, if it has any. */
 void MPIDI_Gpudt_agree_shm_free(MPIR_Comm * comm);
 
 #endif /* MPIDI_GPUDT_SHM_H_INCLUDED */

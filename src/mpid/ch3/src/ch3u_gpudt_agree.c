@@ -213,14 +213,6 @@ static int messages_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int tag
     return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
 }
 
-int MPIDI_Gpudt_agree_prepare(MPIR_Comm * comm)
-{
-    if (likely(comm->dev.gpudt_coll.has_asked_shm) || MPIR_CVAR_ENABLE_FT)
-        return MPI_SUCCESS;
-    comm->dev.gpudt_coll.has_asked_shm = true;
-    return MPIDI_Gpudt_agree_shm_make(comm);
-}
-
 int MPIDI_Gpudt_agree_gather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, const void *own,
                              int sz, void *all)
 {

@@ -46,7 +46,7 @@ struct MPIDI_Gpudt_agree_shm {
     unsigned number;            /* of the last exchange; 0 comes after the greatest one */
 };
 
-int MPIDI_Gpudt_agree_shm_make(MPIR_Comm * comm)
+static int memory_make(MPIR_Comm * comm)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_agree_shm *a = MPL_calloc(1, sizeof(*a), MPL_MEM_COMM), none;
@@ -64,6 +64,14 @@ int MPIDI_Gpudt_agree_shm_make(MPIR_Comm * comm)
         MPL_free(a);
     }
     return mpi_errno;
+}
+
+int MPIDI_Gpudt_agree_prepare(MPIR_Comm * comm)
+{
+    if (likely(comm->dev.gpudt_coll.has_asked_shm) || MPIR_CVAR_ENABLE_FT)
+        return MPI_SUCCESS;
+    comm->dev.gpudt_coll.has_asked_shm = true;
+    return memory_make(comm);
 }
 
 void MPIDI_Gpudt_agree_shm_free(MPIR_Comm * comm)

@@ -72,7 +72,7 @@ void MPIDI_Gpudt_icall_release(struct MPIDI_Gpudt_icall_copy *copy)
 
 /* ---- descriptions ---- */
 
-void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
+bool MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
                                  struct MPIDI_Gpudt_coll_call *c)
 {
     const struct MPIDI_Gpudt_vector *send = &call->send, *recv = &call->recv;
@@ -87,9 +87,12 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
         .is_in_place = is_in_place,.is_apt = true,.comm = call->comm
     };
     switch (call->kind) {
+        case MPIDI_GPUDT_COLL__ALLREDUCE:
+        case MPIDI_GPUDT_COLL__REDUCE:
+            return true;
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
             c->n *= size;
-            break;
+            return true;
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
             /* Others may not be in place */
             c->is_apt = !is_in_place;
@@ -99,21 +102,19 @@ void MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
             c->n = 0;
             for (int i = 0; i < size; i++)
                 c->n += recv->counts[i];
-            break;
+            return true;
         case MPIDI_GPUDT_COLL__ALLGATHER:
             MPIDI_Gpudt_coll_allgather_set(c, send->buf, send->datatype, (void *) recv->buf,
                                            recv->count, recv->datatype);
-            break;
+            return true;
         case MPIDI_GPUDT_COLL__BCAST:
-            (void) MPIDI_Gpudt_coll_bcast_set(c, (void *) recv->buf, recv->count, recv->datatype,
+            return MPIDI_Gpudt_coll_bcast_set(c, (void *) recv->buf, recv->count, recv->datatype,
                                               call->root);
-            break;
         case MPIDI_GPUDT_COLL__ALLTOALL:
-            (void) MPIDI_Gpudt_coll_alltoall_set(c, send->buf, send->count, send->datatype,
+            return MPIDI_Gpudt_coll_alltoall_set(c, send->buf, send->count, send->datatype,
                                                  (void *) recv->buf, recv->count, recv->datatype);
-            break;
         default:
-            break;
+            return false;
     }
 }
 
@@ -180,13 +181,8 @@ bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
     memset(pace, 0, MPIDI_GPUDT_NIFORMS * sizeof(pace[0]));
     if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
-    if (call->kind <= MPIDI_GPUDT_COLL__BCAST || call->kind == MPIDI_GPUDT_COLL__ALLTOALL) {
-        MPIDI_Gpudt_icall_reduction(call, &c);
-        /* A short broadcast is none, nor may be an all-to-all of two */
-        if (c.kind != MPIDI_GPUDT_COLL__BCAST && c.kind != MPIDI_GPUDT_COLL__ALLTOALL &&
-            MPIDI_Gpudt_coll_measure(&c, &bytes))
-            pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, c.kind, bytes);
-    }
+    if (MPIDI_Gpudt_icall_reduction(call, &c) && MPIDI_Gpudt_coll_measure(&c, &bytes))
+        pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, c.kind, bytes);
     if (call->kind >= MPIDI_GPUDT_COLL__ALLGATHER) {
         enum MPIDI_Gpudt_coll_e kind = call->kind == MPIDI_GPUDT_COLL__ALLGATHER ?
             MPIDI_GPUDT_COLL__ALLGATHER_TYPED : call->kind;
