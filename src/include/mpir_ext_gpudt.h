@@ -62,6 +62,19 @@ int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count 
 /* Wait for the move of chunk i, if there is one. */
 int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i);
 
+/* Whether to try to move n bytes between the buffer and a file without host memory, see gpudt_storage.h. */
+int MPIR_Ext_gpudt_stage_may_store(const MPIR_Ext_gpudt_stage_t * stage, MPI_Count n);
+
+/* Try it with a part of the packed data.
+ *   first, n  (IN)  bytes of the packed data
+ *   fd        (IN)  file descriptor
+ *   at        (IN)  position of byte first in the file; this and n are multiples of
+ *                   MPIR_EXT_GPUDT_STORAGE_UNIT
+ * Returns the bytes moved, from first on. The rest has to go through host memory. */
+#define MPIR_EXT_GPUDT_STORAGE_UNIT 4096
+MPI_Count MPIR_Ext_gpudt_stage_store(MPIR_Ext_gpudt_stage_t * stage, MPI_Count first, MPI_Count n,
+                                     int fd, MPI_Offset at, int is_read);
+
 /* Free a stage; moves that are still in flight are cancelled.
  *   stage  (IN)  may be NULL */
 void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage);

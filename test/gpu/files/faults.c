@@ -131,5 +131,8 @@ void faults(void)
     forms_fault(&s, "automatic");
     forms_fault(&s, "enable");
     side_free(&s);
+    side_make(&s, MEM__DEVICE, MPI_BYTE, 3 * 4096 + 5, 0);
+    forms_fault(&s, "automatic");
+    side_free(&s);
     MPI_Type_free(&vector);
 }

@@ -100,7 +100,13 @@ void pending(uint64_t seed);
 void atomic_mode(void);
 /* Writes for which there is no space: full.c. */
 void full(void);
+/* Bytes that a file may have; 0: any number. */
+void limit_set(MPI_Offset sz);
 /* Reads and messages within collective operations that fail: broken.c. */
 void broken(void);
+
+/* GPUDirect Storage: storage.c.
+ *   what  (IN)  "storage", and "half-", "no-" before it */
+void storage(const char *what);
 
 #endif /* FILES_H_INCLUDED */

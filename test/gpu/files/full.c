@@ -17,13 +17,13 @@
 #define BLOCK 512               /* bytes of a block of the view */
 #define BLOCKS 64               /* of a process */
 
-/* Bytes that a file may have; 0: any number. */
-static void limit_set(rlim_t sz)
+void limit_set(MPI_Offset sz)
 {
     struct rlimit limit;
 
+    signal(SIGXFSZ, SIG_IGN);
     CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
-    limit.rlim_cur = sz ? sz : limit.rlim_max;
+    limit.rlim_cur = sz ? (rlim_t) sz : limit.rlim_max;
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
@@ -116,7 +116,6 @@ void full(void)
     };
     MPI_Datatype block;
 
-    signal(SIGXFSZ, SIG_IGN);
     MPI_Type_contiguous(BLOCK, MPI_BYTE, &block);
     MPI_Type_create_resized(block, 0, v.stride, &v.filetype);
     MPI_Type_commit(&v.filetype);

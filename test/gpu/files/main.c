@@ -15,6 +15,8 @@
  *     files atomic                   overlapping writes and reads in atomic mode
  *     files full                     writes beyond the limit of a file's size
  *     files broken                   reads and ROMIO's own messages that fail
+ *     files storage|half-storage|no-storage    GPUDirect Storage that moves all, half, or nothing; with a
+ *                                    minimum of 8192 bytes
  *
  * The file is in a new folder in TMPDIR. */
 
@@ -56,6 +58,8 @@ int main(int argc, char **argv)
         full();
     else if (strcmp(argv[1], "broken") == 0)
         broken();
+    else if (strstr(argv[1], "storage"))
+        storage(argv[1]);
     else
         report_fail("no test '%s'", argv[1]);
     folder_remove();

@@ -17,6 +17,7 @@ noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt_lock.h      \
     src/mpi/datatype/gpu/gpudt_reduce.h    \
     src/mpi/datatype/gpu/gpudt_shared.h    \
+    src/mpi/datatype/gpu/gpudt_storage.h   \
     src/mpi/datatype/gpu/gpudt_temp.h      \
     src/mpi/datatype/gpu/gpudt_topo.h      \
     src/mpi/datatype/gpu/gpudt_topo_impl.h \

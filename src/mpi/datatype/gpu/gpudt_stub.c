@@ -15,6 +15,7 @@
 #include "gpudt_reduce.h"
 #include "gpudt_temp.h"
 #include "gpudt_shared.h"
+#include "gpudt_storage.h"
 #include "gpudt_window.h"
 
 #define NO_GPU "this library was built without GPU kernels"
@@ -174,6 +175,18 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
 {
     *op = NULL;
     return MPI_ERR_INTERN;
+}
+
+bool MPIR_Gpudt_storage_may(const MPIR_Gpudt_buffer * buffer, MPI_Aint n)
+{
+    return false;
+}
+
+/* Never called: no buffer exists. */
+MPI_Aint MPIR_Gpudt_storage_move(const MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint n, int fd,
+                                 MPI_Offset at, bool is_read)
+{
+    return 0;
 }
 
 bool MPIR_Gpudt_is_near(const void *buf, MPI_Aint count, MPI_Datatype datatype)

@@ -50,6 +50,7 @@
     F(ipc_opens, "Allocations of other processes mapped")                                       \
     F(ipc_failures, "Allocations of other processes that could not be mapped")                  \
     F(ipc_evictions, "Allocations of other processes unmapped to make room")                    \
+    F(storage_bytes, "Bytes of files that GPUDirect Storage moved")                             \
     F(memops_waits, "Waits for the default stream, for memory seen for the first time or unmarked") \
     F(memops_unfinished, "Those of these waits after which the stream was still busy")
 

@@ -7,7 +7,8 @@
  * by an operation of the driver on contiguous bytes, at an explicit offset. While the file
  * operation of a chunk runs, the GPU packs the next one, or unpacks the one before. In an atomic
  * file that is done under a lock of the whole range if that is contiguous; else it is one
- * operation, which locks. Must not know how buffers are packed. */
+ * operation, which locks. Contiguous memory and a contiguous part of a file may do without chunks, if
+ * the library for that is there (gpudt_storage.h). Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
 
@@ -60,10 +61,11 @@ static int chunk_access(struct transfer *t, void *mem, MPI_Count first, MPI_Coun
 
 static int write_chunks(struct transfer *t, MPI_Count chunk)
 {
-    int error_code;
+    int error_code = MPI_SUCCESS;
     MPI_Count n, next, got;
 
-    error_code = MPIR_Ext_gpudt_stage_start(t->stage, 0, 0, MPL_MIN(chunk, t->n), 0);
+    if (t->done < t->n)
+        error_code = MPIR_Ext_gpudt_stage_start(t->stage, 0, t->done, MPL_MIN(chunk, t->n - t->done), 0);
     for (int i = 0; error_code == MPI_SUCCESS && t->done < t->n; i++) {
         n = MPL_MIN(chunk, t->n - t->done);
         next = MPL_MIN(chunk, t->n - t->done - n);
@@ -102,6 +104,39 @@ static int read_chunks(struct transfer *t, MPI_Count chunk)
     return error_code;
 }
 
+static int move_chunks(struct transfer *t, MPI_Count chunk)
+{
+    return t->is_read ? read_chunks(t, chunk) : write_chunks(t, chunk);
+}
+
+/* Whether the driver of a file accesses a contiguous part of it by its descriptor, and nothing else. Not in
+ * an atomic file: when it is closed as another one, the operating system drops all locks of it. */
+static int is_plain(const struct transfer *t)
+{
+    return t->is_contig && !t->fd->atomicity &&
+        (t->is_read ? t->fd->fns->ADIOI_xxx_ReadContig == ADIOI_GEN_ReadContig :
+         t->fd->fns->ADIOI_xxx_WriteContig == ADIOI_GEN_WriteContig);
+}
+
+/* Try to move the whole units of storage without host memory. What is before and after them, or was not
+ * moved so, goes through the chunks. */
+static int move_units(struct transfer *t, MPI_Count chunk)
+{
+    const MPI_Count all = t->n, unit = MPIR_EXT_GPUDT_STORAGE_UNIT;
+    const MPI_Count head = MPL_MIN(all, (unit - t->at % unit) % unit);
+    int error_code;
+
+    t->n = head;
+    error_code = move_chunks(t, chunk);
+    t->n = all;
+    if (error_code == MPI_SUCCESS && t->done == head) {
+        t->done += MPIR_Ext_gpudt_stage_store(t->stage, head, (all - head) / unit * unit,
+                                              t->fd->fd_sys, t->at + head, t->is_read);
+        t->fd->dirty_write |= !t->is_read;      /* for MPI_File_sync */
+    }
+    return error_code == MPI_SUCCESS ? move_chunks(t, chunk) : error_code;
+}
+
 /* Move all bytes, or those before the end of the file. */
 static int transfer_run(struct transfer *t)
 {
@@ -115,7 +150,8 @@ static int transfer_run(struct transfer *t)
     error_code = MPIR_Ext_gpudt_stage_alloc(t->stage, t->is_contig ? 1 : t->fd->etype_size,
                                             t->fd->atomicity && !t->is_contig, &chunk);
     if (error_code == MPI_SUCCESS)
-        error_code = t->is_read ? read_chunks(t, chunk) : write_chunks(t, chunk);
+        error_code = is_plain(t) && MPIR_Ext_gpudt_stage_may_store(t->stage, t->n) ?
+            move_units(t, chunk) : move_chunks(t, chunk);
     return error_code;
 }
 

@@ -16,6 +16,7 @@
 #include "gpudt.h"
 #include "gpudt_alloc.h"
 #include "gpudt_host.h"
+#include "gpudt_storage.h"
 #include "mpidu_gpudt_staging.h"
 #include "mpir_ext_gpudt.h"
 
@@ -248,6 +249,18 @@ int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i)
         MPIR_Gpudt_cpu_external_swap(stage->part[i].mem, stage->part[i].n, stage->number);
     stage->part[i].n = 0;
     return mpi_errno;
+}
+
+int MPIR_Ext_gpudt_stage_may_store(const MPIR_Ext_gpudt_stage_t * stage, MPI_Count n)
+{
+    return stage->buffer && !stage->is_external && MPIR_Gpudt_storage_may(stage->buffer, n);
+}
+
+MPI_Count MPIR_Ext_gpudt_stage_store(MPIR_Ext_gpudt_stage_t * stage, MPI_Count first, MPI_Count n,
+                                     int fd, MPI_Offset at, int is_read)
+{
+    MPIR_Static_assert(MPIR_EXT_GPUDT_STORAGE_UNIT == MPIR_GPUDT_STORAGE_UNIT, "they are the same");
+    return MPIR_Gpudt_storage_move(stage->buffer, first, n, fd, at, is_read);
 }
 
 void MPIR_Ext_gpudt_stage_free(MPIR_Ext_gpudt_stage_t * stage)

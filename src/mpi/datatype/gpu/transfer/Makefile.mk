@@ -58,6 +58,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_stage.c    \
     src/mpi/datatype/gpu/transfer/gpudt_start.c    \
     src/mpi/datatype/gpu/transfer/gpudt_step.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_storage.c  \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
     src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
     src/mpi/datatype/gpu/transfer/gpudt_update.c   \
