@@ -239,6 +239,9 @@ void direct_moves_run(enum mem_kind kind, enum mode mode, unsigned long seed);
 void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 /* Nonblocking ones, many in flight. */
 void pending_run(unsigned long seed);
+/* With fault tolerance, processes write to their own memory only. */
+void unwritten_run(void);
+
 /* A process dies while one is in flight, or before or in a blocking one. End the program. */
 void dies_run(void);
 

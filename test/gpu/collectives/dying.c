@@ -18,7 +18,7 @@
 
 static int rank, nprocs;
 
-/* A sum in memory of this process. Returns its error.
+/* A sum of memory of this process, into the other half of it. Returns its error.
  *   request  (OUT)  NULL: the call is blocking */
 static int sum_start(struct mem *mem, MPI_Request * request)
 {
@@ -28,8 +28,8 @@ static int sum_start(struct mem *mem, MPI_Request * request)
         values[i] = i + rank;
     mem_write(mem, 0, values, sizeof(values));
     return request ?
-        MPI_Iallreduce(MPI_IN_PLACE, mem->addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request) :
-        MPI_Allreduce(MPI_IN_PLACE, mem->addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Iallreduce(mem->addr, (int *) mem->addr + N, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, request) :
+        MPI_Allreduce(mem->addr, (int *) mem->addr + N, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 }
 
 /* Whether the sum is right. */
@@ -37,7 +37,7 @@ static int is_summed(struct mem *mem)
 {
     int values[N], ok = 1;
 
-    mem_read(mem, 0, values, sizeof(values));
+    mem_read(mem, sizeof(values), values, sizeof(values));
     for (int i = 0; i < N; i++)
         ok &= values[i] == nprocs * i + nprocs * (nprocs - 1) / 2;
     return ok;
@@ -48,7 +48,7 @@ static void begin(struct mem *mem)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     mem_alloc(mem, rank % 2 && mem_exists(MEM__OTHER_DEVICE) ? MEM__OTHER_DEVICE : MEM__DEVICE,
-              N * sizeof(int));
+              2 * N * sizeof(int));
 }
 
 void death_await(int dying)

@@ -23,6 +23,7 @@
  *     collectives inter, iinter                    the same between two groups
  *     collectives pending [SEED]                   many nonblocking ones in flight
  *     collectives persistent [SEED]                persistent ones, started in any order
+ *     collectives unwritten                        with MPIR_CVAR_ENABLE_FT=1, nobody writes to memory of others
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
  *     collectives pdies                            the same, with a persistent one
  *     collectives dies_before                      before blocking ones
@@ -99,6 +100,8 @@ int main(int argc, char **argv)
         persistent_run(seed);
     else if (strcmp(what, "pending") == 0)
         pending_run(seed);
+    else if (strcmp(what, "unwritten") == 0)
+        unwritten_run();
     else if (strcmp(what, "dies") == 0)
         dies_run();
     else if (strncmp(what, "dies_", 5) == 0)

@@ -95,8 +95,16 @@ bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes);
 /* Set the extent of a reduction, and its bytes. Returns false if it is never done this way. */
 bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes);
 
-/* Set the members of an allgather but comm and errflag. */
-void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+/* Whether kernels may write to memory of other processes. With fault tolerance, another process may have
+ * returned an error that this one does not know of yet, and use the memory for something else. */
+static inline bool MPIDI_Gpudt_coll_may_write(void)
+{
+    return !MPIR_CVAR_ENABLE_FT;
+}
+
+/* Set the members of an allgather but comm and errflag. Returns false if it is not for this way, which all
+ * processes know. */
+bool MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
                                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                                     MPI_Datatype recvtype);
 

@@ -16,6 +16,9 @@
  * With a GPU for each, no link carries more than the data once in each direction. In an all-to-all of
  * contiguous blocks each process writes its blocks, one to each.
  *
+ * With fault tolerance processes write to their own memory only: each process, or the root, combines all
+ * elements, and other data is copied by its receivers (ch3u_gpudt_move.c).
+ *
  * No kernel waits for another process. Each element is combined by one process, from left to right
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
  * part but its own, so that operands may be results, too.
@@ -259,7 +262,7 @@ bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
     struct MPIDI_Gpudt_coll_call c = {
         .kind = MPIDI_GPUDT_COLL__ALLREDUCE,.in = is_in_place ? recvbuf : sendbuf,.out = recvbuf,
         .n = count,.n_out = count,.datatype = datatype,.op = op,.is_in_place = is_in_place,
-        .is_apt = true,.comm = comm,.errflag = errflag
+        .is_apt = MPIDI_Gpudt_coll_may_write() || !is_in_place,.comm = comm,.errflag = errflag
     };
 
     return MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto &&
@@ -334,10 +337,12 @@ static char *data_of(const void *buf, MPI_Datatype datatype, bool * is_contig)
     return (char *) buf + true_lb;
 }
 
-void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
+bool MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
                                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                                     MPI_Datatype recvtype)
 {
+    if (!MPIDI_Gpudt_coll_may_write())
+        return false;
     c->kind = MPIDI_GPUDT_COLL__ALLGATHER;
     c->datatype = MPI_BYTE;
     c->op = MPI_BOR;
@@ -351,6 +356,7 @@ void MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void 
         data_of(sendbuf, sendtype, &c->is_apt);
     if (c->n > MAX_NARROW && ((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) c->n) % 16)
         c->is_apt = false;
+    return true;
 }
 
 bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -359,8 +365,8 @@ bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype
 {
     struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
 
-    MPIDI_Gpudt_coll_allgather_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype);
     if (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
+        MPIDI_Gpudt_coll_allgather_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype) &&
         call_do(&c, mpi_errno_ptr))
         return true;
     return !c.is_on_host && MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf,
@@ -372,7 +378,7 @@ bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, M
                                 MPI_Datatype datatype, int root)
 {
     c->n = MPIDI_Gpudt_bytes_of(count, datatype);
-    if (c->comm->local_size <= 2 || c->n < MIN_LONG)
+    if (c->comm->local_size <= 2 || c->n < MIN_LONG || !MPIDI_Gpudt_coll_may_write())
         return false;
     c->kind = MPIDI_GPUDT_COLL__BCAST_LONG;
     c->datatype = MPI_BYTE;
@@ -410,7 +416,7 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
 {
     const MPI_Aint n = MPIDI_Gpudt_bytes_of(recvcount, recvtype);
 
-    if (c->comm->local_size <= 2 && n > MAX_WRITTEN)
+    if ((c->comm->local_size <= 2 && n > MAX_WRITTEN) || !MPIDI_Gpudt_coll_may_write())
         return false;
     c->kind = MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN;
     c->datatype = MPI_BYTE;

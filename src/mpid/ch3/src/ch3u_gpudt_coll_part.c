@@ -48,6 +48,11 @@ static int workers_count(const struct MPIDI_Gpudt_coll_call *c, int rank, int *i
     int n = 0, nspared = 0;
 
     *index = -1;
+    if (c->kind == MPIDI_GPUDT_COLL__REDUCE && !MPIDI_Gpudt_coll_may_write()) {
+        if (rank == c->root)
+            *index = 0;
+        return 1;
+    }
     for (int i = 0; i < size; i++) {
         int r = (c->root + i) % size;
         if (MPIDI_Gpudt_coll_is_worker(c, c->root, r)) {
@@ -64,8 +69,8 @@ static int workers_count(const struct MPIDI_Gpudt_coll_call *c, int rank, int *i
     return n - nspared;
 }
 
-/* The elements that a process combines, of its operand: its block, or an equal share among the
- * workers. */
+/* The elements that a process combines, of its operand: its block, an equal share among the workers, or
+ * all. */
 static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 {
     const int size = c->comm->local_size;
@@ -76,7 +81,8 @@ static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 
     if (c->kind == MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK)
         return p;
-    if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER)
+    if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER ||
+        (c->kind == MPIDI_GPUDT_COLL__ALLREDUCE && !MPIDI_Gpudt_coll_may_write()))
         return (struct part) {.n = c->n };
     if (c->kind == MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN)
         return (struct part) {.n = c->n / size };
@@ -114,6 +120,8 @@ static bool is_result_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
             return rank == c->comm->rank;
+        case MPIDI_GPUDT_COLL__ALLREDUCE:
+            return rank == c->comm->rank || MPIDI_Gpudt_coll_may_write();
         default:
             return true;
     }

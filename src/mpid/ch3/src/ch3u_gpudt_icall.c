@@ -88,6 +88,8 @@ bool MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
     };
     switch (call->kind) {
         case MPIDI_GPUDT_COLL__ALLREDUCE:
+            c->is_apt = MPIDI_Gpudt_coll_may_write() || !is_in_place;
+            return true;
         case MPIDI_GPUDT_COLL__REDUCE:
             return true;
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
@@ -104,9 +106,8 @@ bool MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
                 c->n += recv->counts[i];
             return true;
         case MPIDI_GPUDT_COLL__ALLGATHER:
-            MPIDI_Gpudt_coll_allgather_set(c, send->buf, send->datatype, (void *) recv->buf,
-                                           recv->count, recv->datatype);
-            return true;
+            return MPIDI_Gpudt_coll_allgather_set(c, send->buf, send->datatype, (void *) recv->buf,
+                                                  recv->count, recv->datatype);
         case MPIDI_GPUDT_COLL__BCAST:
             return MPIDI_Gpudt_coll_bcast_set(c, (void *) recv->buf, recv->count, recv->datatype,
                                               call->root);
