@@ -5,9 +5,11 @@
 
 /* Measures both directions at once, without MPI: 64 MiB packed to pinned memory and 64 MiB unpacked
  * from it, by kernels of given numbers of blocks or by the driver's copies. With two GPUs also 64
- * MiB from one to the other by way of packed pieces in the sender's memory: a kernel of the sender
- * packs a piece, one of the receiver reads it across and unpacks it. Or the copy engine moves the
- * piece to the receiver's memory, and a kernel unpacks it there.
+ * MiB from one to the other by way of packed pieces: a kernel of the sender packs a piece into its
+ * memory, one of the receiver reads it across and unpacks it (pulled). Or the copy engine moves the
+ * piece to the receiver's memory, and a kernel unpacks it there (copied). Or the sender's kernel packs it
+ * into the receiver's memory (pushed), also by stores of 16 bytes (pushed wide). Each direction has a
+ * thread that starts its pieces.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 
@@ -17,6 +19,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <thread>
 #include <time.h>
 #include <vector>
 
@@ -62,6 +65,25 @@ __global__ void move(T *to, const T *from, long n, int to_stride, int from_strid
         to[i * to_stride] = from[i * from_stride];
 }
 
+/* Packs n elements of 8 bytes at 16, n even; a thread has four stores of 16 bytes in flight. */
+__global__ void pack_wide(ulonglong2 *to, const unsigned long long *from, long n)
+{
+    const long step = (long) gridDim.x * blockDim.x, end = n / 2;
+    long i = blockIdx.x * (long) blockDim.x + threadIdx.x;
+
+    for (; i + 3 * step < end; i += 4 * step) {
+        ulonglong2 value[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            value[k] = make_ulonglong2(from[4 * (i + k * step)], from[4 * (i + k * step) + 2]);
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            to[i + k * step] = value[k];
+    }
+    for (; i < end; i += step)
+        to[i] = make_ulonglong2(from[4 * i], from[4 * i + 2]);
+}
+
 static void measure(const char *name, const std::function<void()> &start)
 {
     std::vector<double> times;
@@ -78,7 +100,10 @@ static void measure(const char *name, const std::function<void()> &start)
     printf("%-50s %8.1f us  %.1f GB/s of 64 MiB\n", name, median, SIZE / median / 1e3);
 }
 
-/* The staged way of one direction, from device `from` to the other: blocks of 8 bytes at 16. */
+enum way { PULLED, COPIED, PUSHED, PUSHED_WIDE };
+static const char *const way_names[] = { "pulled", "copied", "pushed", "pushed wide" };
+
+/* The staged ways of one direction, from device `from` to the other: blocks of 8 bytes at 16. */
 struct staged {
     enum { PIECES_MOST = 32, PLACES = 4 };
     int from;
@@ -109,20 +134,25 @@ struct staged {
         events_create(is_free);
     }
 
-    /* Starts piece i of n_pieces; by_engine says that the copy engine moves it. */
-    void start(int i, int n_pieces, int blocks, bool by_engine)
+    /* Starts piece i of n_pieces, and the kernels with so many blocks. */
+    void start(int i, int n_pieces, int blocks, enum way way)
     {
         const long n = SIZE / n_pieces / 8;
         uint64_t *place = (uint64_t *) stage + i % PLACES * n;
         uint64_t *there = (uint64_t *) arrived + i % PLACES * n;
+        uint64_t *from_here = (uint64_t *) src + 2 * i * n;
 
         CHECK(cudaSetDevice(from));
         if (i >= PLACES)
-            CHECK(cudaStreamWaitEvent(pack, (by_engine ? is_copied : is_free)[i - PLACES], 0));
-        move<uint64_t><<<blocks, 256, 0, pack>>>(place, (uint64_t *) src + 2 * i * n, n, 1, 2);
+            CHECK(cudaStreamWaitEvent(pack, (way == COPIED ? is_copied : is_free)[i - PLACES], 0));
+        if (way == PUSHED_WIDE)
+            pack_wide<<<blocks, 256, 0, pack>>>((ulonglong2 *) there,
+                                                (unsigned long long *) from_here, n);
+        else
+            move<uint64_t><<<blocks, 256, 0, pack>>>(way == PUSHED ? there : place, from_here, n, 1, 2);
         CHECK(cudaEventRecord(is_packed[i], pack));
         CHECK(cudaSetDevice(1 - from));
-        if (by_engine) {
+        if (way == COPIED) {
             CHECK(cudaStreamWaitEvent(copy, is_packed[i], 0));
             if (i >= PLACES)
                 CHECK(cudaStreamWaitEvent(copy, is_free[i - PLACES], 0));
@@ -133,30 +163,37 @@ struct staged {
             CHECK(cudaStreamWaitEvent(unpack, is_packed[i], 0));
         }
         move<uint64_t><<<blocks, 256, 0, unpack>>>((uint64_t *) dst + 2 * i * n,
-                                                   by_engine ? there : place, n, 2, 1);
+                                                   way == PULLED ? place : there, n, 2, 1);
         CHECK(cudaEventRecord(is_free[i], unpack));
+    }
+
+    void run(int n_pieces, int blocks, enum way way)
+    {
+        for (int i = 0; i < n_pieces; i++)
+            start(i, n_pieces, blocks, way);
+        CHECK(cudaStreamSynchronize(unpack));
     }
 };
 
 /* Measures 64 MiB one way (n_ways is 1) or both ways (2) in so many pieces. */
-static void measure_ways(staged *ways, int n_ways, int n_pieces, int blocks, bool by_engine)
+static void measure_ways(staged *ways, int n_ways, int n_pieces, int blocks, enum way way)
 {
     std::vector<double> times;
 
     for (int k = 0; k < REPETITIONS; k++) {
         double begin = now();
-        for (int i = 0; i < n_pieces; i++)
-            for (int w = 0; w < n_ways; w++)
-                ways[w].start(i, n_pieces, blocks, by_engine);
-        for (int w = 0; w < n_ways; w++)
-            CHECK(cudaStreamSynchronize(ways[w].unpack));
+        std::thread other([&] {
+            if (n_ways == 2)
+                ways[1].run(n_pieces, blocks, way);
+        });
+        ways[0].run(n_pieces, blocks, way);
+        other.join();
         times.push_back(now() - begin);
     }
     std::sort(times.begin(), times.end());
     double median = times[times.size() / 2];
-    printf("staged%s, %s %2d pieces, %4d blocks %8.1f us  %.1f GB/s of 64 MiB\n",
-           by_engine ? ", copy engine" : "", n_ways == 1 ? "one way,  " : "both ways,", n_pieces,
-           blocks, median, SIZE / median / 1e3);
+    printf("%-11s, %s %2d pieces, %4d blocks %8.1f us  %.1f GB/s of 64 MiB\n", way_names[way],
+           n_ways == 1 ? "one way,  " : "both ways,", n_pieces, blocks, median, SIZE / median / 1e3);
 }
 
 /* The copy engine alone. */
@@ -189,11 +226,11 @@ static void measure_staged()
 
     for (int n_ways = 1; n_ways <= 2; n_ways++)
         measure_copies(ways, n_ways);
-    for (bool by_engine : {false, true})
-        for (int n_pieces : {8, 16, 32})
-            for (int blocks : {264, 1056, 4096})
+    for (enum way way : {PULLED, COPIED, PUSHED, PUSHED_WIDE})
+        for (int n_pieces : {1, 4, 8, 16})
+            for (int blocks : {66, 132, 264, 1056, 4096})
                 for (int n_ways = 1; n_ways <= 2; n_ways++)
-                    measure_ways(ways, n_ways, n_pieces, blocks, by_engine);
+                    measure_ways(ways, n_ways, n_pieces, blocks, way);
 }
 
 int main()

@@ -5,7 +5,9 @@
 
 /* Measures, without MPI, what two processes that share a GPU can do: they take turns, and in its
  * turn a process copies from the other's memory, which it maps, to its own: by the driver's copy, by
- * a kernel from blocks of 8 bytes at 16 to such blocks, or an empty kernel. A turn ends with a word
+ * a kernel from blocks of 8 bytes at 16 to such blocks, or an empty kernel. Or it copies from pinned host
+ * memory that both share to its own, and from its own to there, by the driver's copies, contiguous or of
+ * rows of 8 bytes at 16: what a message takes that goes through the host. A turn ends with a word
  * in memory that both processes share. For comparison one process takes all turns, so that the GPU
  * does not change contexts.
  *
@@ -41,8 +43,10 @@ struct shared {
     std::atomic<int> nready;
 };
 
-enum what { EMPTY, COPY, VECTOR };
-static const char *const names[] = { "empty kernel", "driver's copy", "vector kernel" };
+enum what { EMPTY, COPY, VECTOR, HOST_COPIES, HOST_ROWS };
+static const char *const names[] = { "empty kernel", "driver's copy", "vector kernel", "copies, host",
+    "rows, host"
+};
 
 __global__ void move(uint64_t *to, const uint64_t *from, long n)
 {
@@ -66,6 +70,23 @@ static void wait_for(std::atomic<int> &word, int value)
         ;
 }
 
+/* To and from host memory. */
+static void transfer_host(what w, char *mem, char *host, long size, cudaStream_t stream)
+{
+    const long n = size / 8;
+
+    if (w == HOST_COPIES)
+        CHECK(cudaMemcpyAsync(mem, host, size, cudaMemcpyDefault, stream));
+    else
+        CHECK(cudaMemcpy2DAsync(mem, 16, host, 8, 8, n, cudaMemcpyDefault, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    if (w == HOST_COPIES)
+        CHECK(cudaMemcpyAsync(host, mem, size, cudaMemcpyDefault, stream));
+    else
+        CHECK(cudaMemcpy2DAsync(host, 8, mem, 16, 8, n, cudaMemcpyDefault, stream));
+    CHECK(cudaStreamSynchronize(stream));
+}
+
 static void transfer(what w, char *to, const char *from, long size, cudaStream_t stream)
 {
     const long n = size / 8;
@@ -79,9 +100,11 @@ static void transfer(what w, char *to, const char *from, long size, cudaStream_t
 }
 
 /* The median time of a turn.
- *   nprocs  (IN)  1: process 0 takes all turns */
-static double measure(shared *s, int me, int nprocs, what w, char *to, const char *from, long size,
-                      cudaStream_t stream, int *first)
+ *   nprocs    (IN)  1: process 0 takes all turns
+ *   to, from  (IN)  from the other's memory to this process's own
+ *   host      (IN)  pinned memory that both share */
+static double measure(shared *s, int me, int nprocs, what w, char *to, const char *from, char *host,
+                      long size, cudaStream_t stream, int *first)
 {
     std::vector<double> times;
     double begin = now();
@@ -90,7 +113,10 @@ static double measure(shared *s, int me, int nprocs, what w, char *to, const cha
         if (i % nprocs != me)
             continue;
         wait_for(s->turn, i);
-        transfer(w, to, from, size, stream);
+        if (w == HOST_COPIES || w == HOST_ROWS)
+            transfer_host(w, to, host, size, stream);
+        else
+            transfer(w, to, from, size, stream);
         s->turn.store(i + 1, std::memory_order_release);
         times.push_back((now() - begin) / nprocs);
         begin = now();
@@ -103,7 +129,7 @@ static double measure(shared *s, int me, int nprocs, what w, char *to, const cha
     return times[times.size() / 2];
 }
 
-static int run(shared *s, int me)
+static int run(shared *s, int me, char *host)
 {
     char *mem, *other;
     cudaStream_t stream;
@@ -113,6 +139,7 @@ static int run(shared *s, int me)
     CHECK(cudaMalloc(&mem, 4 * MAX_SIZE));
     CHECK(cudaMemset(mem, 1, 4 * MAX_SIZE));
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    CHECK(cudaHostRegister(host, MAX_SIZE, 0));
     CHECK(cudaIpcGetMemHandle(&s->handle[me], mem));
     CHECK(cudaDeviceSynchronize());
     s->nready++;
@@ -120,11 +147,12 @@ static int run(shared *s, int me)
     CHECK(cudaIpcOpenMemHandle((void **) &other, s->handle[1 - me],
                                cudaIpcMemLazyEnablePeerAccess));
     for (int nprocs = 1; nprocs <= 2; nprocs++) {
-        for (what w : { EMPTY, COPY, VECTOR }) {
+        for (what w : { EMPTY, COPY, VECTOR, HOST_COPIES, HOST_ROWS }) {
             for (long size : { 8L, 64L << 10, 4L << 20, MAX_SIZE }) {
                 if (w == EMPTY && size > 8)
                     continue;
-                double t = measure(s, me, nprocs, w, mem, other + 2 * MAX_SIZE, size, stream, &turn);
+                double t = measure(s, me, nprocs, w, mem, other + 2 * MAX_SIZE, host, size, stream,
+                                   &turn);
                 if (me == 0)
                     printf("%s takes turns: %-14s %9ld bytes %8.1f us\n",
                            nprocs == 1 ? "one process " : "each process", names[w], size, t);
@@ -140,16 +168,17 @@ static int run(shared *s, int me)
 int main()
 {
     void *mem = mmap(NULL, sizeof(shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    char *host = (char *) mmap(NULL, MAX_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status;
 
-    if (mem == MAP_FAILED)
+    if (mem == MAP_FAILED || host == MAP_FAILED)
         return 1;
     shared *s = new(mem) shared;
     pid_t child = fork();
     if (child < 0)
         return 1;
     if (child == 0)
-        return run(s, 1);
-    int rc = run(s, 0);
+        return run(s, 1, host);
+    int rc = run(s, 0, host);
     return waitpid(child, &status, 0) == child && status == 0 ? rc : 1;
 }
