@@ -57,7 +57,7 @@ void unwritten_run(void)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     values = malloc(N * sizeof(int));
-    mem_alloc(&from, rank % 2 ? MEM__OTHER_DEVICE : MEM__DEVICE, N * sizeof(int));
+    mem_alloc(&from, rank % 2 && mem_exists(MEM__OTHER_DEVICE) ? MEM__OTHER_DEVICE : MEM__DEVICE, N * sizeof(int));
     mem_alloc(&to, from.kind, N * sizeof(int));
     for (int i = 0; i < N; i++)
         values[i] = i + rank;

@@ -90,21 +90,6 @@ static void allgather_ring(MPIR_Comm * comm, char *all, int sz, int *mpi_errno_r
                 all + (left - i + size) % size * sz, sz, mpi_errno_ret, errflag);
 }
 
-int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own, int sz,
-                                void *all)
-{
-    int mpi_errno_ret = MPI_SUCCESS;
-
-    if (comm->dev.gpudt_coll.agree_shm && sz <= MPIDI_GPUDT_AGREE_SHM_SZ)
-        return MPIDI_Gpudt_agree_shm_allgather(comm, errflag, own, sz, all);
-    memcpy((char *) all + comm->rank * sz, own, sz);
-    if ((comm->local_size & (comm->local_size - 1)) == 0)
-        allgather_doubling(comm, all, sz, &mpi_errno_ret, errflag);
-    else
-        allgather_ring(comm, all, sz, &mpi_errno_ret, errflag);
-    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
-}
-
 /* By a binomial tree: a process receives from the one whose distance from the root lacks its lowest
  * bit, and sends to those at the distances of the bits below. */
 int MPIDI_Gpudt_agree_bcast(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int root, void *mem, int sz)
@@ -210,6 +195,26 @@ static int messages_exchange(MPIR_Comm * comm, MPIR_Errflag_t * errflag, int tag
         message_wait(recv[i], i, sz, &mpi_errno_ret, errflag);
         message_wait(send[i], i, sz, &mpi_errno_ret, errflag);
     }
+    return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
+}
+
+int MPIDI_Gpudt_agree_allgather(MPIR_Comm * comm, MPIR_Errflag_t * errflag, const void *own, int sz,
+                                void *all)
+{
+    int mpi_errno_ret = MPI_SUCCESS;
+
+    if (comm->dev.gpudt_coll.agree_shm && sz <= MPIDI_GPUDT_AGREE_SHM_SZ)
+        return MPIDI_Gpudt_agree_shm_allgather(comm, errflag, own, sz, all);
+    /* With fault tolerance a process hears of each other one from that itself: it does not return an error
+     * while another one, of which it would not hear any more, still accesses its memory */
+    if (MPIR_CVAR_ENABLE_FT && comm->local_size <= MPIR_GPUDT_COMBINE_MAX)
+        return messages_exchange(comm, errflag, MPIR_ALLGATHER_TAG, blocks_of(comm, own, 0),
+                                 blocks_of(comm, all, sz), sz);
+    memcpy((char *) all + comm->rank * sz, own, sz);
+    if ((comm->local_size & (comm->local_size - 1)) == 0)
+        allgather_doubling(comm, all, sz, &mpi_errno_ret, errflag);
+    else
+        allgather_ring(comm, all, sz, &mpi_errno_ret, errflag);
     return MPIDI_Gpudt_agree_result(mpi_errno_ret, *errflag);
 }
 

@@ -17,7 +17,7 @@
  * contiguous blocks each process writes its blocks, one to each.
  *
  * With fault tolerance processes write to their own memory only: each process, or the root, combines all
- * elements, and other data is copied by its receivers (ch3u_gpudt_move.c).
+ * elements, all in the same order, and other data is copied by its receivers (ch3u_gpudt_move.c).
  *
  * No kernel waits for another process. Each element is combined by one process, from left to right
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
