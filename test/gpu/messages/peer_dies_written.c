@@ -3,11 +3,12 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Tests that a process exits, and that another one learns it from a message that it cannot write: every
- * send ends, and there is an error. To be run as peer_dies. Messages are sent from host memory, over the
- * network:
+/* Tests that a process exits, and that another one learns it from a message that it cannot write, or that
+ * is not answered: every send ends, and there is an error. To be run as peer_dies. Messages are sent from
+ * host memory:
  *
- *     peer_dies_written empty|short|vector */
+ *     peer_dies_written empty|short|vector        over the network
+ *     peer_dies_written sync|sync-empty|long      the receiver has to answer */
 
 #include "report.h"
 
@@ -18,15 +19,19 @@
 
 #define NSENDS 20
 #define N 1000
+#define LONG 200000             /* sent by rendezvous */
 
 static const struct way {
     const char *name;
     int count;
-    bool is_vector;
+    bool is_vector, is_sync;
 } ways[] = {
-    {"empty", 0, false},
-    {"short", N, false},
-    {"vector", N, true},
+    {"empty", 0, false, false},
+    {"short", N, false, false},
+    {"vector", N, true, false},
+    {"sync", N, true, true},
+    {"sync-empty", 0, false, true},
+    {"long", LONG, false, false},
 };
 
 static const struct way *way_find(const char *name)
@@ -61,7 +66,7 @@ static bool is_failure(int err)
 /* Nothing is polled between the sends: one of the first writes after the exit fails. */
 static void send_all(const struct way *way)
 {
-    char *buf = calloc(4, N);
+    char *buf = calloc(4, LONG);
     MPI_Request req[NSENDS];
     MPI_Datatype type;
     int err, nfailed = 0;
@@ -69,7 +74,10 @@ static void send_all(const struct way *way)
     MPI_Type_vector(2, 1, way->is_vector ? 2 : 1, MPI_BYTE, &type);
     MPI_Type_commit(&type);
     for (int i = 0; i < NSENDS; i++) {
-        err = MPI_Isend(buf, way->count, type, 1, 2, MPI_COMM_WORLD, &req[i]);
+        if (way->is_sync)
+            err = MPI_Issend(buf, way->count, type, 1, 2, MPI_COMM_WORLD, &req[i]);
+        else
+            err = MPI_Isend(buf, way->count, type, 1, 2, MPI_COMM_WORLD, &req[i]);
         if (is_failure(err)) {
             nfailed++;
             req[i] = MPI_REQUEST_NULL;

@@ -171,6 +171,13 @@ void MPIDI_Gpudt_cancel_asked(MPIR_Request * sreq, const MPIDI_VC_t * vc);
  * that was read: the answer is without effect then. */
 bool MPIDI_Gpudt_cancel_answered(MPIR_Request * sreq, bool is_cancelled);
 
+/* A send from host memory has asked its receiver to clear it, or waits to be told that it is received. With
+ * fault tolerance it ends with an error if the receiver dies before. */
+void MPIDI_Gpudt_answer_awaited(const MPIDI_VC_t * vc, MPIR_Request * sreq);
+
+/* The answer has come. Returns false if the send has ended by then, and must not be accessed. */
+bool MPIDI_Gpudt_answer_came(const MPIDI_VC_t * vc, const MPIR_Request * sreq);
+
 /* A connection has failed: complete its messages with an error. */
 void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc);
 
