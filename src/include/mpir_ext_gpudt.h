@@ -62,6 +62,10 @@ int MPIR_Ext_gpudt_stage_start(MPIR_Ext_gpudt_stage_t * stage, int i, MPI_Count 
 /* Wait for the move of chunk i, if there is one. */
 int MPIR_Ext_gpudt_stage_wait(MPIR_Ext_gpudt_stage_t * stage, int i);
 
+/* Bytes that blocks of storage divide: it is accessed in whole blocks, and another process may be writing
+ * to the rest of one. */
+#define MPIR_EXT_GPUDT_STORAGE_UNIT 4096
+
 /* Whether to try to move n bytes between the buffer and a file without host memory, see gpudt_storage.h. */
 int MPIR_Ext_gpudt_stage_may_store(const MPIR_Ext_gpudt_stage_t * stage, MPI_Count n);
 
@@ -71,7 +75,6 @@ int MPIR_Ext_gpudt_stage_may_store(const MPIR_Ext_gpudt_stage_t * stage, MPI_Cou
  *   at        (IN)  position of byte first in the file; this and n are multiples of
  *                   MPIR_EXT_GPUDT_STORAGE_UNIT
  * Returns the bytes moved, from first on. The rest has to go through host memory. */
-#define MPIR_EXT_GPUDT_STORAGE_UNIT 4096
 MPI_Count MPIR_Ext_gpudt_stage_store(MPIR_Ext_gpudt_stage_t * stage, MPI_Count first, MPI_Count n,
                                      int fd, MPI_Offset at, int is_read);
 

@@ -10,10 +10,6 @@
 
 #include "gpudt.h"
 
-/* Positions in the file, and numbers of bytes, are multiples of this: storage is accessed in blocks, and
- * another process may be writing to the rest of a block. */
-#define MPIR_GPUDT_STORAGE_UNIT 4096
-
 /* Whether an operation on n bytes of a buffer is to be tried. Costs a few loads while that is not asked
  * for (MPIR_CVAR_GPUDT_STORAGE_MIN); else the first call loads the library. */
 bool MPIR_Gpudt_storage_may(const MPIR_Gpudt_buffer * buffer, MPI_Aint n);
@@ -21,7 +17,7 @@ bool MPIR_Gpudt_storage_may(const MPIR_Gpudt_buffer * buffer, MPI_Aint n);
 /* Read or write a part of a buffer for which MPIR_Gpudt_storage_may is true; blocks until that is done.
  *   first, n  (IN)  bytes of the buffer
  *   fd        (IN)  descriptor of a file, which is neither moved nor changed
- *   at        (IN)  position of byte first in the file
+ *   at        (IN)  position of byte first in the file; this and n are multiples of the storage's blocks
  *   is_read   (IN)  whether to the buffer
  * Returns the bytes moved: less than n at the end of the file, or if the library or the file system
  * cannot do it. The caller then moves the rest by other means, which report what is wrong. */

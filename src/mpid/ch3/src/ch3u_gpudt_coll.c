@@ -16,12 +16,13 @@
  * With a GPU for each, no link carries more than the data once in each direction. In an all-to-all of
  * contiguous blocks each process writes its blocks, one to each.
  *
- * With fault tolerance processes write to their own memory only: each process, or the root, combines all
- * elements, all in the same order, and other data is copied by its receivers (ch3u_gpudt_move.c).
- *
  * No kernel waits for another process. Each element is combined by one process, from left to right
  * in the order of ranks: all get the same bits, and the same ones each time. A process accesses no
  * part but its own, so that operands may be results, too.
+ *
+ * With fault tolerance processes write to their own memory only (MPIDI_Gpudt_coll_may_write): each of them,
+ * or the root, combines all elements, in the same order, and other data is copied by its receivers
+ * (ch3u_gpudt_move.c). Operands are not results then, but in an MPI_Reduce.
  *
  * The processes must agree, call by call, whether to exchange names, though some of them may
  * have their operands in host memory or no GPU at all. What they decide by is therefore the same
@@ -262,7 +263,7 @@ bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
     struct MPIDI_Gpudt_coll_call c = {
         .kind = MPIDI_GPUDT_COLL__ALLREDUCE,.in = is_in_place ? recvbuf : sendbuf,.out = recvbuf,
         .n = count,.n_out = count,.datatype = datatype,.op = op,.is_in_place = is_in_place,
-        .is_apt = MPIDI_Gpudt_coll_may_write() || !is_in_place,.comm = comm,.errflag = errflag
+        .is_apt = true,.comm = comm,.errflag = errflag
     };
 
     return MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto &&

@@ -88,8 +88,6 @@ bool MPIDI_Gpudt_icall_reduction(const struct MPIDI_Gpudt_icall *call,
     };
     switch (call->kind) {
         case MPIDI_GPUDT_COLL__ALLREDUCE:
-            c->is_apt = MPIDI_Gpudt_coll_may_write() || !is_in_place;
-            return true;
         case MPIDI_GPUDT_COLL__REDUCE:
             return true;
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:

@@ -27,6 +27,9 @@ static bool buffers_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt
 {
     uint64_t gpu;
 
+    /* Each process would combine all elements, some of which others have replaced by then */
+    if (c->kind == MPIDI_GPUDT_COLL__ALLREDUCE && c->is_in_place && !MPIDI_Gpudt_coll_may_write())
+        return false;
     if (!c->is_apt || !MPIR_DATATYPE_IS_PREDEFINED(c->datatype) ||
         !MPIR_Gpudt_operand_make(c->in, c->n, c->datatype, c->op, &c->in_buffer, &own->in,
                                  &own->gpu))

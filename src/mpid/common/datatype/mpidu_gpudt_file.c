@@ -259,7 +259,6 @@ int MPIR_Ext_gpudt_stage_may_store(const MPIR_Ext_gpudt_stage_t * stage, MPI_Cou
 MPI_Count MPIR_Ext_gpudt_stage_store(MPIR_Ext_gpudt_stage_t * stage, MPI_Count first, MPI_Count n,
                                      int fd, MPI_Offset at, int is_read)
 {
-    MPIR_Static_assert(MPIR_EXT_GPUDT_STORAGE_UNIT == MPIR_GPUDT_STORAGE_UNIT, "they are the same");
     return MPIR_Gpudt_storage_move(stage->buffer, first, n, fd, at, is_read);
 }
 

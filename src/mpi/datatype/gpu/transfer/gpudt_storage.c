@@ -20,6 +20,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -118,7 +119,7 @@ static bool library_is_usable(const MPII_Gpudt_engine_t * engine)
     bool is;
 
     MPL_initlock_lock(&lock);
-    if (!is_tried && MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == 0) {
+    if (!is_tried && MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS) {
         is_usable = library_open();
         is_tried = true;
         MPII_Gpudt_ctx_leave(engine->drv, &entered);
