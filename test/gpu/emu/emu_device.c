@@ -131,12 +131,6 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute 
         case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
             *value = 228 << 10;
             break;
-        case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-            *value = 3201000;
-            break;
-        case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-            *value = 6144;
-            break;
         case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
             *value = 50 << 20;
             break;

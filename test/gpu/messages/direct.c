@@ -17,8 +17,8 @@
  *             one, and from memory that the receiver cannot map; two GPUs
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
- *   fetched   the same for long messages, which the copy engine brings to the receiver's GPU, if each
- *             process has one, before they are unpacked
+ *   both      the same for long messages, whose kernels take account of the other direction if each
+ *             process has a GPU, and do not if there is none
  *   ahead     with MPIR_CVAR_GPUDT_DIRECT=staged and two GPUs: kernels that unpack are launched while the
  *             other end packs
  *   missed    the same, and the one end is so much slower at times that they give up
@@ -45,7 +45,7 @@
 #define EAGER_MAX 8192          /* as MPIR_CVAR_GPUDT_EAGER_MAX */
 #define LONG_LIST 1000          /* entries; too many for an offer */
 #define MAX_WINDOW 30
-#define FETCH_MIN (4 << 20)     /* as MPII_GPUDT_FETCH_MIN */
+#define BESIDE_MIN (1 << 20)    /* as MPII_GPUDT_BESIDE_MIN */
 
 static int rank, other;
 static enum mem_kind kind = MEM__DEVICE;
@@ -225,6 +225,7 @@ static void window_of(int n, int nblocks)
 {
     static struct side out[MAX_WINDOW], in[MAX_WINDOW];
     MPI_Request reqs[2 * MAX_WINDOW];
+    const unsigned long long before = report_variable("gpudt_direct_staged");
     MPI_Datatype type;
 
     MPI_Type_vector(nblocks, 2, 3, MPI_DOUBLE, &type);
@@ -248,7 +249,7 @@ static void window_of(int n, int nblocks)
         side_free(&out[i]);
         side_free(&in[i]);
     }
-    CHECK(report_variable("gpudt_direct_staged") == (unsigned long long) n);
+    CHECK(report_variable("gpudt_direct_staged") - before == (unsigned long long) n);
     MPI_Type_free(&type);
 }
 
@@ -257,14 +258,44 @@ static void window(void)
     window_of(MAX_WINDOW, 1000);
 }
 
-static void fetched(void)
+/* Send some long messages from rank 0 to rank 1. */
+static void one_way(int nblocks)
 {
-    const unsigned long long before = report_variable("gpudt_staged");
-    unsigned long long n;
+    struct side s;
+    MPI_Datatype type;
 
-    window_of(8, FETCH_MIN / 16);
-    n = report_variable("gpudt_staged") - before;
-    CHECK(n <= 8 && (n > 0 || !mem_exists(MEM__OTHER_DEVICE)));
+    MPI_Type_vector(nblocks, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    side_make(&s, kind, type, 1, 0);
+    for (int i = 0; i < 4; i++) {
+        if (rank == 0) {
+            side_fill(&s, i);
+            CHECK_MPI(MPI_Send(s.buf, 1, type, 1, i, MPI_COMM_WORLD));
+        } else {
+            side_clear(&s, i);
+            CHECK_MPI(MPI_Recv(s.buf, 1, type, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            side_check(&s, "a receive buffer", i, s.size);
+        }
+    }
+    side_free(&s);
+    MPI_Type_free(&type);
+}
+
+/* On a busy machine one direction may be over when the other one begins. */
+static void both(void)
+{
+    const int nblocks = 2 * BESIDE_MIN / 16;
+
+    one_way(nblocks);
+    CHECK(report_variable("gpudt_staged_beside") == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0, all_seen = 0; !all_seen && i < 50; i++) {
+        int seen;
+        window_of(8, nblocks);
+        seen = report_variable("gpudt_staged_beside") > 0 || !mem_exists(MEM__OTHER_DEVICE);
+        CHECK_MPI(MPI_Allreduce(&seen, &all_seen, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
+    }
+    CHECK((report_variable("gpudt_staged_beside") > 0) == mem_exists(MEM__OTHER_DEVICE));
 }
 
 /* Messages one at a time from rank 0 to rank 1. */
@@ -556,7 +587,7 @@ int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
-        {"window", window}, {"fetched", fetched}, {"ahead", ahead}, {"missed", missed},
+        {"window", window}, {"both", both}, {"ahead", ahead}, {"missed", missed},
         {"starved", starved}, {"beside", beside},
         {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded}, {"late", late},
         {"auto", automatic}, {"hidden", hidden}

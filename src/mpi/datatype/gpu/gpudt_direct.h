@@ -142,7 +142,8 @@ int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
 /* ---- staging memory ---- */
 
 /* Staging memory consists of so many places for a segment, which all messages from a GPU share; one
- * message uses at most STAGE_DEPTH at a time: while one is read, the next ones are packed. */
+ * message uses at most STAGE_DEPTH at a time: while one is read, the next ones are packed. A segment of
+ * a message that is alone is half as long, since nothing else passes while its first one is packed. */
 #define MPIR_GPUDT_STAGE_PLACES 8
 #define MPIR_GPUDT_STAGE_DEPTH  4
 
@@ -170,9 +171,11 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
 /* Release staging memory; NULL is allowed. */
 void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage);
 
-/* The address of staging memory in this process.
- *   sz  (OUT)  its bytes */
-char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz);
+/* The address of staging memory in this process. */
+char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage);
+
+/* Bytes of a segment of the message for which staging memory was got, or mapped, at most. */
+int64_t MPIR_Gpudt_stage_segment(const MPIR_Gpudt_stage_t * stage);
 
 /* Take a place of staging memory of this process for a message from a buffer that is packed before its
  * receiver has asked for that. To be called before the offer is made, which tells the receiver.

@@ -307,10 +307,14 @@ void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
 {
 }
 
-char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
+char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage)
 {
-    *sz = 0;
     return NULL;
+}
+
+int64_t MPIR_Gpudt_stage_segment(const MPIR_Gpudt_stage_t * stage)
+{
+    return 0;
 }
 
 int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer, MPI_Aint first,

@@ -40,6 +40,7 @@
     F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
     F(staged_ahead, "Segments of these whose kernel was launched without waiting for the data")    \
     F(staged_missed, "Those of these that were launched once more, as that came too late")      \
+    F(staged_beside, "Segments moved to or from such memory while others passed the other way")     \
     F(direct_pushes, "Messages copied to memory of the receiving process that this one mapped") \
     F(direct_refused, "Offers of mapped memory that were not used, so that data passed through the host") \
     F(direct_hidden, "Sends on a node of GPU memory that other processes cannot map")         \

@@ -80,15 +80,14 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
  *   stage  (IN)  memory that the segments pass through; NULL: chunks */
 static int64_t chunk_sz_choose(int64_t total, const MPIR_Gpudt_stage_t * stage)
 {
-    size_t max = MPIDU_gpudt_chunk_max();
+    int64_t max = (int64_t) MPIDU_gpudt_chunk_max();
     int64_t sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
 
     if (stage) {
-        MPIR_Gpudt_stage_mem(stage, &max);
-        max /= MPIR_GPUDT_STAGE_PLACES;
-        sz = total / ((total + (int64_t) max - 1) / (int64_t) max);
+        max = MPIR_Gpudt_stage_segment(stage);
+        sz = total / ((total + max - 1) / max);
     }
-    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), (int64_t) max);
+    sz = MPL_MIN(MPL_ROUND_UP_ALIGN(sz, MPIDU_GPUDT_POOL_GRAIN), max);
     return MPL_MIN(sz, total);
 }
 
@@ -348,7 +347,6 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
 {
     const MPIDI_CH3_Pkt_gpudt_data_t *pkt = &upkt->gpudt_data;
     const intptr_t there = *buflen;
-    size_t stage_sz;
     MPIR_Request *rreq;
     struct MPIDI_Gpudt_msg *msg;
     struct MPIDI_Gpudt_segment *segment;
@@ -388,7 +386,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     segment->off = pkt->off;
     segment->len = pkt->len;
     if (msg->is_staged)
-        segment->mem = MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) + pkt->place;
+        segment->mem = MPIR_Gpudt_stage_mem(msg->stage) + pkt->place;
     if (pkt->where == MPIDI_GPUDT_DATA__COMING) {
         data_comes(segment, pkt->value);
         return MPI_SUCCESS;

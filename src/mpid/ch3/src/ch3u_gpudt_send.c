@@ -295,14 +295,13 @@ static void data_pkt_set(const struct MPIDI_Gpudt_segment *segment,
                          MPIDI_CH3_Pkt_gpudt_data_t * pkt)
 {
     const struct MPIDI_Gpudt_msg *msg = segment->msg;
-    size_t stage_sz;
 
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_DATA);
     pkt->receiver_req_id = msg->peer_id;
     pkt->off = segment->off;
     pkt->len = segment->len;
     pkt->segment = segment->credit;
-    pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage, &stage_sz) : 0;
+    pkt->place = msg->is_staged ? segment->mem - MPIR_Gpudt_stage_mem(msg->stage) : 0;
     pkt->value = 0;
 }
 

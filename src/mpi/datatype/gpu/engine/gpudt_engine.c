@@ -55,17 +55,6 @@ static int lane_priority(enum MPII_Gpudt_lane_e lane, int least, int greatest)
     return greatest + is_second < least ? greatest + is_second : greatest;
 }
 
-/* The rate of a GPU's own memory, which moves data twice in a clock. The driver may not tell. */
-static double memory_rate(const MPII_Gpudt_driver_t * drv, CUdevice device)
-{
-    int kilohertz, bits;
-
-    if (drv->cuDeviceGetAttribute(&kilohertz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, device) ||
-        drv->cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, device))
-        return 0;
-    return 2.0 * kilohertz * 1e3 * bits / 8;
-}
-
 /* Make what an engine has from the beginning: its sentinel and its streams. */
 static int engine_fill(MPII_Gpudt_engine_t * engine)
 {
@@ -84,7 +73,6 @@ static int engine_fill(MPII_Gpudt_engine_t * engine)
     MPII_GPUDT_CHECK(drv, cuDeviceGetAttribute(&engine->nsms,
                                                CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
                      mpi_errno);
-    engine->memory_rate = memory_rate(drv, device);
     MPII_GPUDT_CHECK(drv, cuCtxGetStreamPriorityRange(&least, &greatest), mpi_errno);
     MPII_GPUDT_CHECK(drv, cuMemAlloc(&engine->sentinel, SENTINEL_SZ), mpi_errno);
     MPII_GPUDT_CHECK(drv, cuPointerGetAttribute(&engine->sentinel_id, CU_POINTER_ATTRIBUTE_BUFFER_ID,

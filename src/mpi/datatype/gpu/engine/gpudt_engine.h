@@ -34,7 +34,6 @@ enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__UNPACK,
     MPII_GPUDT_LANE__TO_HOST,   /* copies of data packed in PACK, while PACK continues */
     MPII_GPUDT_LANE__FROM_HOST, /* copies of data that UNPACK unpacks */
-    MPII_GPUDT_LANE__FETCH,     /* the same from another GPU, which must not wait for the bus */
     MPII_GPUDT_LANE__PUSH,      /* long copies to another process's GPU, beside one in PACK */
     MPII_GPUDT_LANE__PULL,      /* long copies from there, beside one in UNPACK */
     MPII_GPUDT_NLANES
@@ -74,7 +73,6 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t copies_started[MPII_GPUDT_NLANES];
     MPL_atomic_int_t copies_ended[MPII_GPUDT_NLANES];
     int nsms;
-    double memory_rate;         /* of the GPU's own memory, bytes a second; 0: not known */
     int shared;                 /* index for MPII_Gpudt_is_shared */
 
     /* Of gpudt_contexts.c, guarded by its lock: numbers of allocations of the context. Number n is at

@@ -58,8 +58,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Bytes of work areas in GPU memory at most, for each GPU in use. 0: none, pinned host memory
-        is used instead. If that is room for eight, messages to other processes are staged in eight
-        more.
+        is used instead. If that is room for sixteen, messages to other processes are staged in
+        sixteen more.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -78,7 +78,7 @@ size_t MPII_Gpudt_area_sz(enum MPII_Gpudt_area_e kind)
                         MPIR_CVAR_GPUDT_DEVICE_CHUNK : MPIR_CVAR_GPUDT_PINNED_CHUNK);
 
     sz = MPL_MAX(sz, MIN_AREA_SZ);
-    return kind == MPII_GPUDT_AREA__STAGE ? sz * MPIR_GPUDT_STAGE_PLACES : sz;
+    return kind == MPII_GPUDT_AREA__STAGE ? sz * MPII_GPUDT_STAGE_AREAS : sz;
 }
 
 /* Maximum number of areas of a kind that an engine may have. */

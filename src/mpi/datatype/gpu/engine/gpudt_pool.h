@@ -14,6 +14,9 @@
 #define MPII_GPUDT_SEMAPHORE_STEP 128   /* bytes from one to the next: a line each */
 #define MPII_GPUDT_SEMAPHORES_SZ (MPIR_GPUDT_STAGE_PLACES * MPII_GPUDT_SEMAPHORE_STEP)
 
+/* Staging memory is as long as so many work areas. */
+#define MPII_GPUDT_STAGE_AREAS (2 * MPIR_GPUDT_STAGE_PLACES)
+
 /* A *work area* (or area): staging memory that packed data passes through. */
 struct MPII_Gpudt_area {
     struct MPII_Gpudt_area *next;       /* in the engine's list of free ones */

@@ -202,7 +202,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     local.mapping = NULL;
     local.mapped = NULL;
     local.is_alone = false;
-    local.may_fetch = false;
+    local.max_blocks = 0;
     local.ahead = NULL;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);

@@ -95,6 +95,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
         MPII_Gpudt_export_copy(&stage->export, &offer->stage);
         offer->stage_at = (int64_t) ((uintptr_t) stage->mem - stage->export.base);
         offer->stage_sz = (int64_t) stage->sz;
+        offer->stage_segment = stage->segment;
         offer->stage_cost = stage->cost;
         offer->early_place = stage->early_place;
         offer->early_value = stage->early_value;

@@ -117,6 +117,8 @@ static void in_set(const struct MPII_Gpudt_move *m, struct contig *contig,
     in->unpack = m->unpack;
     if (m->side->type == NULL)
         contig_set(contig, in);
+    if (m->max_blocks && (in->max_blocks == 0 || in->max_blocks > m->max_blocks))
+        in->max_blocks = m->max_blocks;
     if (in->max_blocks == 0 && in->packed_place == MPII_GPUDT_PLACE__HOST)
         in->max_blocks = MPII_GPUDT_HOST_BLOCKS_PER_SM * m->engine->nsms;
 }

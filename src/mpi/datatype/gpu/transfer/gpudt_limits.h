@@ -50,16 +50,12 @@
  * engine, if the caller does not block. */
 #define MPII_GPUDT_STAGED_MIN (1 << 20)
 
-/* Minimum size of a segment that a copy engine brings from the other GPU before it is unpacked, while
- * at least so many segments pass, or are about to, in the other direction. On two H200s 64 messages of
- * 4, 8 and 16 MiB each way went at 207, 260 and 279 GB/s each instead of 180, 213 and 216; of 2 MiB,
- * and while a single message of 16 MiB passes each way, the copies take longer than they save. So they do
- * where the GPUs' own memory is slower, through which the data passes once more: on two H100s, with 3.4
- * TB/s instead of 4.9, messages of 4, 8 and 16 MiB went at 148, 165 and 165 GB/s instead of 180, 198 and
- * 192. */
-#define MPII_GPUDT_FETCH_RATE 4e12      /* bytes a second */
-#define MPII_GPUDT_FETCH_MIN (4 << 20)
-#define MPII_GPUDT_FETCH_BESIDE 3
+/* Maximum number of blocks of a kernel that packs or unpacks a segment while others pass in the other
+ * direction. Kernels of both directions slow each other down the more blocks they have: on two H200s 64
+ * messages of 4 and 16 MiB each way, blocks of 8 bytes at 16, go at 200 to 221 and 277 to 287 GB/s each
+ * instead of 175 to 183 and 216 to 220, with one block a multiprocessor at 200 to 212 and 291. One message
+ * of 64 MiB each way takes 285 us instead of 330, with two blocks 282, with one 300 to 314. */
+#define MPII_GPUDT_BESIDE_BLOCKS(nsms_) (3 * (nsms_) / 2)
 
 /* Maximum size of a copy that the driver may do without a copy engine. */
 #define MPII_GPUDT_INLINE_MAX 24576

@@ -44,6 +44,7 @@ struct MPII_Gpudt_move {
     bool is_waited_for;         /* the caller blocks until the end */
     struct MPII_Gpudt_queued *may_queue;        /* NULL: must not be queued */
     struct MPII_Gpudt_ahead *ahead;     /* NULL: none */
+    int max_blocks;             /* of the kernel; 0: no limit */
 };
 
 #endif /* GPUDT_MOVE_H_INCLUDED */

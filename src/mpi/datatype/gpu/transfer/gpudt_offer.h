@@ -27,6 +27,7 @@ struct MPIR_Gpudt_offer {
     int64_t type_at;            /* where it is, or an MPIR_GPUDT_TYPE__ value */
     int64_t stage_at;           /* place of the staging memory in its allocation */
     int64_t stage_sz;           /* its bytes; 0: none */
+    int64_t stage_segment;      /* bytes of a segment of the message, at most */
     int64_t stage_cost;         /* MPII_Gpudt_stage_cost */
     int32_t early_place;        /* of the stage: the message is packed into it; -1: none */
     int32_t early_value;        /* of its semaphore */
@@ -43,6 +44,7 @@ struct MPIR_Gpudt_stage {
     bool is_far;                /* it is known to be another GPU's */
     struct MPII_Gpudt_export export;    /* of this process only, as is the next */
     int64_t cost;               /* of staging the message, as in the offer */
+    int64_t segment;            /* also as in the offer */
     char *mem;
     size_t sz;                  /* of the places; the semaphores follow, MPII_GPUDT_SEMAPHORE_STEP
                                  * apart */

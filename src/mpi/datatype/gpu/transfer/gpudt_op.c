@@ -69,7 +69,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
         op->n = n;
         op->lane = lane;
         op->is_alone = false;
-        op->may_fetch = false;
+        op->max_blocks = 0;
         op->ahead = NULL;
         op->queued.may_lead = op->queued.may_wait = false;
     }

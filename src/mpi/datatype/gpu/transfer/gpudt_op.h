@@ -61,8 +61,7 @@ struct MPIR_Gpudt_op {
     bool is_blocking;
     bool is_alone;              /* must not be queued: other work depends on its end */
     struct MPII_Gpudt_ahead *ahead;     /* of the step of a staged segment; NULL: none */
-    bool may_fetch;             /* a copy engine may bring a source in another GPU to a work area, if it
-                                 * is packed */
+    int max_blocks;             /* of a kernel that packs or unpacks; 0: no limit */
     enum MPII_Gpudt_lane_e lane;
     MPII_Gpudt_engine_t *engine;        /* of the lead (see gpudt_route.h), which also provides the
                                          * work areas */

@@ -11,7 +11,6 @@
  *   few bytes        few bytes, reachable      kernel
  *   datatype         contiguous, reachable     kernel     long, in the host: kernel, device, copy
  *   datatype         contiguous, another GPU              kernel, device, copy
- *   datatype         packed, another GPU       kernel     if it may be fetched: copy, device, kernel
  *   datatype         contiguous, pageable                 kernel, pinned, CPU
  *   datatype         datatype, reachable       kernel     no pair kernels: kernel, device, kernel
  *   datatype         datatype, another GPU                kernel, device or pinned, kernel
@@ -49,14 +48,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
-        How packed data gets to and from host memory that the GPU can access, and from the staging
-        memory of another GPU.
+        How packed data gets to and from host memory that the GPU can access.
         auto     - Choose: staged for long pieces of messages, which leaves both directions of the bus
-                   their whole rate and the multiprocessors to the program, and between GPUs for
-                   those that pass in both directions at once; else zerocopy
+                   their whole rate and the multiprocessors to the program; else zerocopy
         zerocopy - The kernel accesses the memory itself
-        staged   - By way of the GPU's own memory and the copy engine; between GPUs as long as there
-                   are work areas to spare
+        staged   - By way of the GPU's own memory and the copy engine
 
     - name        : MPIR_CVAR_GPUDT_DEPTH
       category    : GPUDT
@@ -259,14 +255,6 @@ static void route_mixed(struct route *r)
     r->area = MPII_GPUDT_AREA__PINNED;
 }
 
-/* Get a first area for a transfer that can do without, if there are some to spare: copies from datatype
- * to datatype cannot. */
-static void spare_get(struct route *r)
-{
-    MPII_Gpudt_area_get_spare(r->op->engine, MPII_GPUDT_AREA__DEVICE,
-                              MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES), &r->first);
-}
-
 /* Whether to stage long non-contiguous data in GPU memory, if an area is available now. Concurrent
  * kernels of both directions slow each other down on the bus (64 MiB each way: 38 GB/s of 51), copy
  * engines do not (50); see doc/data/both-directions-h200.txt. */
@@ -277,7 +265,8 @@ static bool is_staged_by_choice(struct route *r)
     if (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_auto && !op->is_blocking &&
         op->n >= MPII_GPUDT_STAGED_MIN && !MPII_Gpudt_is_shared(op->engine->shared) &&
         MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) >= MPII_GPUDT_STAGED_MIN)
-        spare_get(r);
+        MPII_Gpudt_area_get_spare(op->engine, MPII_GPUDT_AREA__DEVICE,
+                                  MPL_MIN(MPIR_CVAR_GPUDT_DEPTH, MPII_GPUDT_MAX_SLICES), &r->first);
     return r->first != NULL;
 }
 
@@ -286,18 +275,8 @@ static bool is_staged(struct route *r)
 {
     const struct MPII_Gpudt_side *other = r->side[r->other];
 
-    if (other->type)
-        return false;
-    switch (other->place) {
-        case MPII_GPUDT_PLACE__HOST:
-            return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged || is_staged_by_choice(r);
-        case MPII_GPUDT_PLACE__PEER:
-            if (r->op->may_fetch)
-                spare_get(r);
-            return r->first != NULL;
-        default:
-            return false;
-    }
+    return other->type == NULL && other->place == MPII_GPUDT_PLACE__HOST &&
+        (MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged || is_staged_by_choice(r));
 }
 
 /* A kernel of the lead's engine can access the other side. */
@@ -312,7 +291,6 @@ static void route_reachable(struct route *r)
         step_set(r, r->lead, gpu_method(lead), r->op->engine);
         step_set(r, r->other, MPII_GPUDT_METHOD__COPY, r->op->engine);
         r->op->step[r->other].lane = r->other == 1 ? MPII_GPUDT_LANE__TO_HOST :
-            other->place == MPII_GPUDT_PLACE__PEER ? MPII_GPUDT_LANE__FETCH :
             MPII_GPUDT_LANE__FROM_HOST;
     } else {
         direct_set(r, MPII_GPUDT_METHOD__KERNEL);

@@ -92,7 +92,8 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     const struct MPII_Gpudt_export *export = NULL;
     const struct MPII_Gpudt_area *area;
     struct MPIR_Gpudt_stage *stage;
-    const int64_t segment = (int64_t) MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE);
+    const int64_t segment = (int64_t) MPII_Gpudt_area_sz(MPII_GPUDT_AREA__STAGE) /
+        (nothers ? MPIR_GPUDT_STAGE_PLACES : MPII_GPUDT_STAGE_AREAS);
     struct MPII_Gpudt_access access;
     int64_t cost;
 
@@ -117,6 +118,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
         stage->export = *export;
         stage->mem = area->mem;
         stage->sz = area->sz;
+        stage->segment = segment;
         stage->cost = cost;
         stage->early_place = -1;
     }
@@ -173,6 +175,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_map(const MPIR_Gpudt_offer_t * offer,
     stage->engine = engine;
     stage->mem = (char *) (uintptr_t) mem + offer->stage_at;
     stage->sz = (size_t) offer->stage_sz;
+    stage->segment = offer->stage_segment;
     stage->is_far = gpu && offer->gpu && gpu != offer->gpu;
     stage->early_place = offer->early_place;
     stage->early_value = offer->early_value;
@@ -201,28 +204,27 @@ void MPIR_Gpudt_stage_free(MPIR_Gpudt_stage_t * stage)
     MPL_free(stage);
 }
 
-char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage, size_t * sz)
+char *MPIR_Gpudt_stage_mem(const MPIR_Gpudt_stage_t * stage)
 {
-    *sz = stage->sz;
     return stage->mem;
 }
 
-/* Whether a copy engine may bring a segment of n bytes from the other GPU before it is unpacked. As on
- * the bus, kernels of both directions slow each other down, and copy engines do not. Places of this
- * GPU's stage that are in use stand for the other direction, whichever GPU reads them. */
-static bool may_fetch(const MPIR_Gpudt_stage_t * stage, MPI_Aint n)
+int64_t MPIR_Gpudt_stage_segment(const MPIR_Gpudt_stage_t * stage)
 {
-    int nused = 0;
+    return stage->segment;
+}
 
-    if (MPIR_CVAR_GPUDT_ROUTE != MPIR_CVAR_GPUDT_ROUTE_auto)
-        return MPIR_CVAR_GPUDT_ROUTE == MPIR_CVAR_GPUDT_ROUTE_staged;
-    if (n < MPII_GPUDT_FETCH_MIN || (size_t) n > MPII_Gpudt_area_sz(MPII_GPUDT_AREA__DEVICE) ||
-        !stage->is_far || MPII_Gpudt_is_shared(stage->engine->shared) ||
-        stage->engine->memory_rate < MPII_GPUDT_FETCH_RATE)
+/* Whether other segments pass in the other direction. Places of this GPU's stage that are in use stand
+ * for one, whichever GPU reads them. */
+static bool is_beside(const MPIR_Gpudt_stage_t * stage, bool unpack)
+{
+    const MPII_Gpudt_engine_t *engine = stage->engine;
+
+    if (MPII_Gpudt_is_shared(engine->shared))
         return false;
-    for (uint32_t used = stage->engine->stage_used; used; used &= used - 1)
-        nused++;
-    return nused >= MPII_GPUDT_FETCH_BESIDE;
+    return unpack ? stage->is_far && engine->stage_used :
+        MPL_atomic_relaxed_load_int(&engine->nlong[MPII_GPUDT_LANE__UNPACK]) +
+        MPL_atomic_relaxed_load_int(&engine->nlong[MPII_GPUDT_LANE__PULL]) > 0;
 }
 
 static uint64_t semaphore_addr(const MPIR_Gpudt_stage_t * stage, int place)
@@ -314,7 +316,7 @@ bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, const MPIR_Gpudt_bu
     int i;
 
     if (!may_signal(stage) || !is_packed_by_kernel(buffer) ||
-        buffer->size > (MPI_Aint) (stage->sz / MPIR_GPUDT_STAGE_PLACES) ||
+        buffer->size > stage->segment ||
         !MPIR_Gpudt_stage_take(stage, 1, place))
         return false;
     i = place_of(stage, *place);
@@ -353,6 +355,7 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     int mpi_errno = MPI_SUCCESS;
     const int place = place_of(stage, packed), wanted = *value;
     MPIR_Gpudt_op local = {.n = n,.is_alone = true };
+    bool are_beside;
 
     MPIR_FUNC_ENTER;
 
@@ -366,20 +369,24 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     if (!unpack) {
         local.ahead = may_signal(stage) ? signal_set(stage, place, wanted) : NULL;
     } else if (wanted) {
-        local.ahead = may_fetch(stage, n) ? NULL : wait_set(stage, place, wanted, &buffer->side);
+        local.ahead = wait_set(stage, place, wanted, &buffer->side);
         if (local.ahead == NULL)
             goto fn_exit;
         *value = wanted;
         MPII_GPUDT_COUNT(staged_ahead, 1);
     }
     MPII_Gpudt_side_own(stage->engine, packed, packed + n, unpack ? &local.src : &local.dst);
-    if (stage->mapping) {
+    if (stage->mapping)
         local.src.place = MPII_GPUDT_PLACE__PEER;
-        local.may_fetch = local.ahead == NULL && may_fetch(stage, n);
-    }
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
-    /* Segments are packed one after the other: the first one is awaited most */
-    local.lane = unpack ? MPII_Gpudt_lane_choose(stage->engine, false, n) : MPII_GPUDT_LANE__PACK;
+    are_beside = n >= MPII_GPUDT_BESIDE_MIN && is_beside(stage, unpack);
+    if (are_beside) {
+        local.max_blocks = MPII_GPUDT_BESIDE_BLOCKS(stage->engine->nsms);
+        MPII_GPUDT_COUNT(staged_beside, 1);
+    }
+    /* Segments of one message are packed one after the other: the first one is awaited most */
+    local.lane = unpack || are_beside ? MPII_Gpudt_lane_choose(stage->engine, !unpack, n) :
+        MPII_GPUDT_LANE__PACK;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!unpack && local.ahead)

@@ -112,7 +112,7 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
     work->dst = local->dst;
     work->mapping = local->mapping;
     work->is_alone = local->is_alone;
-    work->may_fetch = local->may_fetch;
+    work->max_blocks = local->max_blocks;
     work->ahead = local->ahead;
     local->src.type = local->dst.type = NULL;
     local->mapping = NULL;

@@ -16,7 +16,7 @@
 int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 
 /* The same for an operation of MPII_Gpudt_op_make with src, dst, n, lane, mapping, mapped, is_alone and
- * may_fetch set, which is not copied but taken over. */
+ * max_blocks set, which is not copied but taken over. */
 int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op);
 
 /* The lane for a copy of n bytes between the GPUs of two processes, which may run beside others.

@@ -53,7 +53,8 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
         .flag = flag,
         .is_waited_for = op->is_blocking,
         .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued,
-        .ahead = op->ahead
+        .ahead = op->ahead,
+        .max_blocks = op->max_blocks
     };
 
     switch (op->step[0].method) {
