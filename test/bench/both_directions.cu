@@ -8,8 +8,9 @@
  * MiB from one to the other by way of packed pieces: a kernel of the sender packs a piece into its
  * memory, one of the receiver reads it across and unpacks it (pulled). Or the copy engine moves the
  * piece to the receiver's memory, and a kernel unpacks it there (copied). Or the sender's kernel packs it
- * into the receiver's memory (pushed), also by stores of 16 bytes (pushed wide). Each direction has a
- * thread that starts its pieces.
+ * into the receiver's memory (pushed), also by stores of 16 bytes (pushed wide). Or one kernel of the
+ * receiver reads the blocks where they are (read). Each direction has a thread that starts its pieces.
+ * The same for 64 messages of 1, 4 and 16 MiB, one after the other.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 
@@ -100,8 +101,9 @@ static void measure(const char *name, const std::function<void()> &start)
     printf("%-50s %8.1f us  %.1f GB/s of 64 MiB\n", name, median, SIZE / median / 1e3);
 }
 
-enum way { PULLED, COPIED, PUSHED, PUSHED_WIDE };
-static const char *const way_names[] = { "pulled", "copied", "pushed", "pushed wide" };
+enum way { PULLED, COPIED, PUSHED, PUSHED_WIDE, READ, ENGINE };
+static const char *const way_names[] =
+    { "pulled", "copied", "pushed", "pushed wide", "read", "copy engine" };
 
 /* The staged ways of one direction, from device `from` to the other: blocks of 8 bytes at 16. */
 struct staged {
@@ -134,49 +136,57 @@ struct staged {
         events_create(is_free);
     }
 
-    /* Starts piece i of n_pieces, and the kernels with so many blocks. */
-    void start(int i, int n_pieces, int blocks, enum way way)
+    /* Starts piece i, of n elements, and the kernels with so many blocks. */
+    void start(int i, long n, int blocks, enum way way)
     {
-        const long n = SIZE / n_pieces / 8;
+        const long first = i % (SIZE / 8 / n) * n;
+        const int event = i % PIECES_MOST, before = (i - PLACES) % PIECES_MOST;
         uint64_t *place = (uint64_t *) stage + i % PLACES * n;
         uint64_t *there = (uint64_t *) arrived + i % PLACES * n;
-        uint64_t *from_here = (uint64_t *) src + 2 * i * n;
+        uint64_t *from_here = (uint64_t *) src + 2 * first, *to = (uint64_t *) dst + 2 * first;
 
+        if (way == READ || way == ENGINE) {
+            CHECK(cudaSetDevice(1 - from));
+            if (way == ENGINE)
+                CHECK(cudaMemcpyAsync(there, place, n * 8, cudaMemcpyDefault, unpack));
+            else
+                move<uint64_t><<<blocks, 256, 0, unpack>>>(to, from_here, n, 2, 2);
+            return;
+        }
         CHECK(cudaSetDevice(from));
         if (i >= PLACES)
-            CHECK(cudaStreamWaitEvent(pack, (way == COPIED ? is_copied : is_free)[i - PLACES], 0));
+            CHECK(cudaStreamWaitEvent(pack, (way == COPIED ? is_copied : is_free)[before], 0));
         if (way == PUSHED_WIDE)
             pack_wide<<<blocks, 256, 0, pack>>>((ulonglong2 *) there,
                                                 (unsigned long long *) from_here, n);
         else
             move<uint64_t><<<blocks, 256, 0, pack>>>(way == PUSHED ? there : place, from_here, n, 1, 2);
-        CHECK(cudaEventRecord(is_packed[i], pack));
+        CHECK(cudaEventRecord(is_packed[event], pack));
         CHECK(cudaSetDevice(1 - from));
         if (way == COPIED) {
-            CHECK(cudaStreamWaitEvent(copy, is_packed[i], 0));
+            CHECK(cudaStreamWaitEvent(copy, is_packed[event], 0));
             if (i >= PLACES)
-                CHECK(cudaStreamWaitEvent(copy, is_free[i - PLACES], 0));
+                CHECK(cudaStreamWaitEvent(copy, is_free[before], 0));
             CHECK(cudaMemcpyAsync(there, place, n * 8, cudaMemcpyDefault, copy));
-            CHECK(cudaEventRecord(is_copied[i], copy));
-            CHECK(cudaStreamWaitEvent(unpack, is_copied[i], 0));
+            CHECK(cudaEventRecord(is_copied[event], copy));
+            CHECK(cudaStreamWaitEvent(unpack, is_copied[event], 0));
         } else {
-            CHECK(cudaStreamWaitEvent(unpack, is_packed[i], 0));
+            CHECK(cudaStreamWaitEvent(unpack, is_packed[event], 0));
         }
-        move<uint64_t><<<blocks, 256, 0, unpack>>>((uint64_t *) dst + 2 * i * n,
-                                                   way == PULLED ? place : there, n, 2, 1);
-        CHECK(cudaEventRecord(is_free[i], unpack));
+        move<uint64_t><<<blocks, 256, 0, unpack>>>(to, way == PULLED ? place : there, n, 2, 1);
+        CHECK(cudaEventRecord(is_free[event], unpack));
     }
 
-    void run(int n_pieces, int blocks, enum way way)
+    void run(int n_pieces, long size, int blocks, enum way way)
     {
         for (int i = 0; i < n_pieces; i++)
-            start(i, n_pieces, blocks, way);
+            start(i, size / 8, blocks, way);
         CHECK(cudaStreamSynchronize(unpack));
     }
 };
 
-/* Measures 64 MiB one way (n_ways is 1) or both ways (2) in so many pieces. */
-static void measure_ways(staged *ways, int n_ways, int n_pieces, int blocks, enum way way)
+/* Measures n_pieces of so many bytes one way (n_ways is 1) or both ways (2). */
+static void measure_ways(staged *ways, int n_ways, int n_pieces, long size, int blocks, enum way way)
 {
     std::vector<double> times;
 
@@ -184,16 +194,17 @@ static void measure_ways(staged *ways, int n_ways, int n_pieces, int blocks, enu
         double begin = now();
         std::thread other([&] {
             if (n_ways == 2)
-                ways[1].run(n_pieces, blocks, way);
+                ways[1].run(n_pieces, size, blocks, way);
         });
-        ways[0].run(n_pieces, blocks, way);
+        ways[0].run(n_pieces, size, blocks, way);
         other.join();
         times.push_back(now() - begin);
     }
     std::sort(times.begin(), times.end());
     double median = times[times.size() / 2];
-    printf("%-11s, %s %2d pieces, %4d blocks %8.1f us  %.1f GB/s of 64 MiB\n", way_names[way],
-           n_ways == 1 ? "one way,  " : "both ways,", n_pieces, blocks, median, SIZE / median / 1e3);
+    printf("%-11s, %s %2d pieces of %2ld MiB, %4d blocks %8.1f us  %.1f GB/s\n", way_names[way],
+           n_ways == 1 ? "one way,  " : "both ways,", n_pieces, size >> 20, blocks, median,
+           n_pieces * size / median / 1e3);
 }
 
 /* The copy engine alone. */
@@ -230,7 +241,13 @@ static void measure_staged()
         for (int n_pieces : {1, 4, 8, 16})
             for (int blocks : {66, 132, 264, 1056, 4096})
                 for (int n_ways = 1; n_ways <= 2; n_ways++)
-                    measure_ways(ways, n_ways, n_pieces, blocks, way);
+                    measure_ways(ways, n_ways, n_pieces, SIZE / n_pieces, blocks, way);
+    for (long size : {1L << 20, 4L << 20, 16L << 20})
+        for (enum way way : {ENGINE, READ, PULLED, COPIED, PUSHED_WIDE})
+            for (int blocks : {33, 66, 132, 264, 1056})
+                for (int n_ways = 1; n_ways <= 2; n_ways++)
+                    if (way != ENGINE || blocks == 33)
+                        measure_ways(ways, n_ways, 64, size, blocks, way);
 }
 
 int main()
