@@ -34,7 +34,8 @@ enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__UNPACK,
     MPII_GPUDT_LANE__TO_HOST,   /* copies of data packed in PACK, while PACK continues */
     MPII_GPUDT_LANE__FROM_HOST, /* copies of data that UNPACK unpacks */
-    MPII_GPUDT_LANE__PUSH,      /* long copies to another process's GPU, beside one in PACK */
+    MPII_GPUDT_LANE__PUSH,      /* long copies to another process's GPU, and packs for it, beside one in
+                                 * PACK */
     MPII_GPUDT_LANE__PULL,      /* long copies from there, beside one in UNPACK */
     MPII_GPUDT_NLANES
 };
