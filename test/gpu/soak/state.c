@@ -12,7 +12,7 @@
 
 /* What pools and caches may have more at the end than at the beginning. */
 #define MORE_PINNED (64 << 20)  /* bytes: MPIR_CVAR_GPUDT_PINNED_MAX */
-#define MORE_DEVICE (160 << 20)  /* bytes: MPIR_CVAR_GPUDT_DEVICE_MAX, and datatypes */
+#define MORE_DEVICE (160 << 20)  /* bytes: staging memory, some work areas, and datatypes */
 #define MORE_TYPES 64           /* datatypes of other processes that are kept */
 #define MAX_MAPPED 512          /* mapped allocations: MPIR_CVAR_GPUDT_IPC_MAX by default */
 #define PER_MAPPED 4            /* shared mappings for each of them */

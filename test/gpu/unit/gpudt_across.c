@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define TOLERANCE 1.1
-#define SEGMENT (8 << 20)       /* MPIR_CVAR_GPUDT_DEVICE_CHUNK */
+#define SEGMENT (8 << 20)       /* MPIR_CVAR_GPUDT_DEVICE_CHUNK; twice that among others */
 #define MAX_CASES 1000
 #define SURE 1.3                /* ways that differ by this factor are in the right order */
 
@@ -137,7 +137,8 @@ static int64_t stage_begin(double wasted, int nothers)
 {
     int64_t n = 1 << 10;
 
-    while (n < 1 << 30 && MPII_Gpudt_stage_cost(n, SEGMENT, 0, 1, nothers) > (int64_t) (wasted * n))
+    while (n < 1 << 30 && MPII_Gpudt_stage_cost(n, nothers ? 2 * SEGMENT : SEGMENT, 0, 1, nothers) >
+           (int64_t) (wasted * n))
         n += n / 64;
     return n;
 }

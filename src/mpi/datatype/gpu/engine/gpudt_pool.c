@@ -47,7 +47,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Bytes of a work area in GPU memory, the unit in which data is passed from one datatype to
-        another, or from one process to another. At least 256.
+        another, or from one process to another, of several messages at a time twice that. At
+        least 256.
 
     - name        : MPIR_CVAR_GPUDT_DEVICE_MAX
       category    : GPUDT

@@ -37,9 +37,9 @@
 #define MPII_GPUDT_BURST_MOVES 16
 #define MPII_GPUDT_BURST_BYTES (4 << 20)
 
-/* Minimum size of copies between GPUs that run beside each other. Shorter ones can share a launch.
- * Between two H100s each kernel of 64 messages in one stream took 8 us besides the time for its
- * bytes. */
+/* Minimum size of copies between GPUs, and of segments that are packed for that, that run beside each
+ * other. Shorter ones can share a launch. Between two H100s each kernel of 64 messages in one stream took
+ * 8 us besides the time for its bytes. */
 #define MPII_GPUDT_BESIDE_MIN (1 << 20)
 
 /* Maximum size of a copy for which small moves wait, to be launched together. Between GPUs it is
