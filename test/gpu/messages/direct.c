@@ -258,56 +258,15 @@ static void window(void)
     window_of(MAX_WINDOW, 1000);
 }
 
-/* Send some long messages from rank 0 to rank 1. */
-static void one_way(int nblocks)
+/* Messages one at a time from rank 0 to rank 1.
+ *   n, nblocks  (IN)  messages; blocks of 16 bytes in each */
+static void sequence(int n, int nblocks)
 {
-    struct side s;
-    MPI_Datatype type;
-
-    MPI_Type_vector(nblocks, 2, 3, MPI_DOUBLE, &type);
-    MPI_Type_commit(&type);
-    side_make(&s, kind, type, 1, 0);
-    for (int i = 0; i < 4; i++) {
-        if (rank == 0) {
-            side_fill(&s, i);
-            CHECK_MPI(MPI_Send(s.buf, 1, type, 1, i, MPI_COMM_WORLD));
-        } else {
-            side_clear(&s, i);
-            CHECK_MPI(MPI_Recv(s.buf, 1, type, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            side_check(&s, "a receive buffer", i, s.size);
-        }
-    }
-    side_free(&s);
-    MPI_Type_free(&type);
-}
-
-/* On a busy machine one direction may be over when the other one begins. */
-static void both(void)
-{
-    const int nblocks = 2 * BESIDE_MIN / 16;
-
-    one_way(nblocks);
-    CHECK(report_variable("gpudt_staged_beside") == 0);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0, all_seen = 0; !all_seen && i < 50; i++) {
-        int seen;
-        window_of(8, nblocks);
-        seen = report_variable("gpudt_staged_beside") > 0 || !mem_exists(MEM__OTHER_DEVICE);
-        CHECK_MPI(MPI_Allreduce(&seen, &all_seen, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
-    }
-    CHECK((report_variable("gpudt_staged_beside") > 0) == mem_exists(MEM__OTHER_DEVICE));
-}
-
-/* Messages one at a time from rank 0 to rank 1. */
-static void sequence(void)
-{
-    enum { n = 60 };
-    const int is_far = mem_exists(MEM__OTHER_DEVICE);
     const unsigned long long before = report_variable("gpudt_direct_staged");
     struct side s;
     MPI_Datatype type;
 
-    MPI_Type_vector(5000, 2, 3, MPI_DOUBLE, &type);
+    MPI_Type_vector(nblocks, 2, 3, MPI_DOUBLE, &type);
     MPI_Type_commit(&type);
     side_make(&s, kind, type, 1, 0);
     for (int i = 0; i < n; i++) {
@@ -321,10 +280,26 @@ static void sequence(void)
             side_check(&s, "a receive buffer", i, s.size);
         }
     }
-    CHECK(report_variable("gpudt_direct_staged") - before == (rank == 1 ? n : 0));
-    CHECK((report_variable("gpudt_staged_ahead") > 0) == (rank == 1 && is_far));
+    CHECK(report_variable("gpudt_direct_staged") - before == (unsigned long long) (rank == 1 ? n : 0));
     side_free(&s);
     MPI_Type_free(&type);
+}
+
+/* On a busy machine one direction may be over when the other one begins. */
+static void both(void)
+{
+    const int nblocks = 2 * BESIDE_MIN / 16;
+
+    sequence(4, nblocks);
+    CHECK(report_variable("gpudt_staged_beside") == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0, all_seen = 0; !all_seen && i < 50; i++) {
+        int seen;
+        window_of(8, nblocks);
+        seen = report_variable("gpudt_staged_beside") > 0 || !mem_exists(MEM__OTHER_DEVICE);
+        CHECK_MPI(MPI_Allreduce(&seen, &all_seen, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD));
+    }
+    CHECK((report_variable("gpudt_staged_beside") > 0) == mem_exists(MEM__OTHER_DEVICE));
 }
 
 /* Repeat the sequence until some of the kernels that were launched ahead have given up, or some have
@@ -337,8 +312,9 @@ static void sequence_until(int is_missed)
     int is_seen, is_over;
 
     do {
-        sequence();
+        sequence(60, 5000);
         nahead = report_variable("gpudt_staged_ahead");
+        CHECK((nahead > 0) == (rank == 1 && mem_exists(MEM__OTHER_DEVICE)));
         nmissed = report_variable("gpudt_staged_missed");
         is_seen = !mem_exists(MEM__OTHER_DEVICE) || (is_missed ? nmissed > 0 : nmissed < nahead);
         is_over = is_seen || MPI_Wtime() - start > seconds;
