@@ -18,7 +18,7 @@
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
  *   both      the same for long messages, whose kernels take account of the other direction if each
- *             process has a GPU, and do not if there is none
+ *             process has a GPU of its own, and do not if they share one
  *   ahead     with MPIR_CVAR_GPUDT_DIRECT=staged and two GPUs: kernels that unpack are launched while the
  *             other end packs
  *   missed    the same, and the one end is so much slower at times that they give up

@@ -105,7 +105,7 @@ bool MPIDI_Gpudt_early_cleared(struct MPIDI_Gpudt_msg *msg, const MPIDI_CH3_Pkt_
     MPIDI_Gpudt_trial_end(&trial, !pkt->is_staged);
     if (!pkt->is_staged)
         return false;
-    MPIR_Assert(pkt->n == 1 && msg->chunk_sz == msg->total);    /* it fits into its place */
+    MPIR_Assert(pkt->n == 1 && msg->chunk_sz == msg->total);    /* it is one segment */
     segment->credit = pkt->segment[0];
     segment->len = msg->started = msg->total;
     return true;

@@ -85,6 +85,15 @@ static void memory_make(MPII_Gpudt_engine_t * engine)
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
 }
 
+/* Bytes of a segment, at most. The memory stays as it is when the program sets another size. */
+static int64_t segment_max(const MPII_Gpudt_engine_t * engine, int nothers)
+{
+    const size_t sz = engine->stage ? engine->stage->sz :
+        MPII_Gpudt_area_sz(MPII_GPUDT_AREA__STAGE);
+
+    return (int64_t) sz / (nothers ? MPIR_GPUDT_STAGE_PLACES : MPII_GPUDT_STAGE_AREAS);
+}
+
 MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool may_pull,
                                          int nothers)
 {
@@ -92,8 +101,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     const struct MPII_Gpudt_export *export = NULL;
     const struct MPII_Gpudt_area *area;
     struct MPIR_Gpudt_stage *stage;
-    const int64_t segment = (int64_t) MPII_Gpudt_area_sz(MPII_GPUDT_AREA__STAGE) /
-        (nothers ? MPIR_GPUDT_STAGE_PLACES : MPII_GPUDT_STAGE_AREAS);
+    const int64_t segment = segment_max(engine, nothers);
     struct MPII_Gpudt_access access;
     int64_t cost;
 
@@ -125,6 +133,11 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     return stage;
 }
 
+static char *place_at(const MPIR_Gpudt_stage_t * stage, int i)
+{
+    return stage->mem + i * (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+}
+
 bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place)
 {
     uint32_t taken = 0;
@@ -134,7 +147,7 @@ bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place
         if (stage->engine->stage_used & 1u << i)
             continue;
         taken |= 1u << i;
-        place[nfound++] = stage->mem + i * (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+        place[nfound++] = place_at(stage, i);
     }
     if (nfound < n)
         return false;
@@ -142,7 +155,7 @@ bool MPIR_Gpudt_stage_take(const MPIR_Gpudt_stage_t * stage, int n, char **place
     return true;
 }
 
-/* The number of the place that begins with an address. */
+/* The number of the place that an address is in. */
 static int place_of(const MPIR_Gpudt_stage_t * stage, const char *packed)
 {
     return (int) ((size_t) (packed - stage->mem) / (stage->sz / MPIR_GPUDT_STAGE_PLACES));
@@ -333,8 +346,7 @@ bool MPIR_Gpudt_stage_early_take(MPIR_Gpudt_stage_t * stage, const MPIR_Gpudt_bu
 char *MPIR_Gpudt_stage_early(const MPIR_Gpudt_stage_t * stage, int *value)
 {
     *value = stage->early_value;
-    return stage->early_place < 0 ? NULL :
-        stage->mem + stage->early_place * (stage->sz / MPIR_GPUDT_STAGE_PLACES);
+    return stage->early_place < 0 ? NULL : place_at(stage, stage->early_place);
 }
 
 bool MPIR_Gpudt_stage_is_missed(MPIR_Gpudt_stage_t * stage, const char *packed)
@@ -363,7 +375,8 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     *op = NULL;
     *value = 0;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size || packed < stage->mem ||
-                        packed + n > stage->mem + stage->sz, mpi_errno, MPI_ERR_INTERN,
+                        place >= MPIR_GPUDT_STAGE_PLACES ||
+                        packed + n > place_at(stage, place + 1), mpi_errno, MPI_ERR_INTERN,
                         "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
