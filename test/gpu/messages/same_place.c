@@ -4,9 +4,10 @@
  */
 
 /* Tests that plans which are kept for the next message of the same kind are used for no other:
- * messages between the same two buffers, while counts, offsets and datatypes change, and with
- * datatypes that are freed so that others take their place. Datatypes have the same size, extent and
- * outer stride, and differ inside. From process to process and from each to itself; two processes. */
+ * messages between the same two buffers, while counts, offsets (by half of the widest unit, and by one)
+ * and datatypes change, and with datatypes that are freed so that others take their place. Datatypes have
+ * the same size, extent and outer stride, and differ inside. From process to process and from each to
+ * itself; two processes. */
 
 #include "gpu.h"
 #include "report.h"
@@ -123,7 +124,7 @@ int main(void)
     for (int i = 0; i < 4 * ROUNDS; i++) {
         /* Of three rounds with the same datatypes the second may have another offset or count */
         const struct round r = {
-            .round = i,.n = i / 7 % 3 ? MOST : MOST - 3,.shift = i / 10 % 2 * 2,
+            .round = i,.n = i / 7 % 3 ? MOST : MOST - 3,.shift = i / 10 % 3 * 2,
             .inner_from = 2 + i / 3 % 3,.inner_to = 3 + i / 9 % 2
         };
         run(&r, i / ROUNDS % 2, i / ROUNDS < 2);

@@ -317,6 +317,20 @@ static void copy_by_engine(const struct copy *c)
 static int seen_forms[MPII_GPUDT_NSTRATEGIES][MPII_GPUDT_NSTRATEGIES];
 static int seen_kernels[MPII_GPUDT_NKERNELS];
 
+/* Plan it; mostly at other addresses, from which the plan is moved to the right ones. */
+static void plan_make(struct MPII_Gpudt_plan_in in[2], struct MPII_Gpudt_plan_pair *plan)
+{
+    const uint64_t by[2] = {
+        (uint64_t) rng_range(&rng, -3, 3) * MPII_GPUDT_PAIR_ALIGN,
+        (uint64_t) rng_range(&rng, -3, 3) * MPII_GPUDT_PAIR_ALIGN
+    };
+
+    for (int i = 0; i < 2; i++)
+        in[i].user -= by[i];
+    MPII_Gpudt_plan_pair_make(&in[0], &in[1], plan);
+    MPII_Gpudt_plan_pair_shift(plan, by);
+}
+
 /* By the kernel that the plan chooses, or one with 64-bit indices, which the engine uses for far
  * larger buffers. */
 static void copy_by_plan(const struct copy *c)
@@ -339,7 +353,7 @@ static void copy_by_plan(const struct copy *c)
         CHECK_MPI(MPII_Gpudt_upload_get(engine, side[i].type, &in[i].image));
         in[i].wide = c->is_wide;
     }
-    MPII_Gpudt_plan_pair_make(&in[0], &in[1], &plan);
+    plan_make(in, &plan);
     seen_forms[plan.strategy[0]][plan.strategy[1]] = 1;
     seen_kernels[plan.kernel] = 1;
 
@@ -464,7 +478,7 @@ static MPI_Datatype planes(int nplanes, int nrows, MPI_Aint pitch, MPI_Aint dist
  * copied by the driver. Others are not, nor are planes that do not begin where rows could. */
 static void planes_run(enum mem_kind from, enum mem_kind to)
 {
-    enum { nlike = 3, n = 5 };
+    enum { nlike = 3, n = 5, times = 4 };
     struct layout l[n];
     struct copy c = {.is_wide = 0 };
 
@@ -477,7 +491,8 @@ static void planes_run(enum mem_kind from, enum mem_kind to)
     end_make(&c.to, to);
     MPIR_CVAR_GPUDT_STRATEGY = MPIR_CVAR_GPUDT_STRATEGY_auto;
     MPIR_CVAR_GPUDT_MAX_BLOCKS = 0;
-    for (int i = 0; i < n * n; i++) {
+    for (int k = 0; k < n * n * times; k++) {
+        const int i = k / times;        /* at several places: a plan serves many of them */
         unsigned long long copies = report_variable("gpudt_copies");
 
         end_place(&c.from, &l[i / n]);

@@ -15,7 +15,7 @@
 #include "kernel/gpudt_tuning.h"
 #include "type/gpudt_gcd.h"
 
-#define ALIGN 16                /* of tiles, in bytes: the widest unit */
+#define ALIGN MPII_GPUDT_PAIR_ALIGN     /* of tiles, in bytes */
 
 /* Plan a side.
  *   begin     (IN)  offset in tile 0 of the first byte
@@ -323,6 +323,32 @@ void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
     copy_plan(src, dst, plan);
     plan->strategy[0] = from.strategy;
     plan->strategy[1] = to.strategy;
+}
+
+/* Where a plan has the address of a side. */
+static uint64_t *user_of(struct MPII_Gpudt_plan_pair *plan, int i)
+{
+    struct MPII_Gpudt_pairlist_side *list = &plan->args.list.side[i];
+
+    switch (plan->kernel) {
+        case MPII_GPUDT_KERNEL__PAIRBOX:
+            return &plan->args.box.side[i].user;
+        case MPII_GPUDT_KERNEL__PAIRLIST:
+        case MPII_GPUDT_KERNEL__PAIRRUNS:
+            return list->is_list ? &list->form.list.span.user : &list->form.box.user;
+        default:
+            return &plan->args.pair.side[i].args.span.user;
+    }
+}
+
+void MPII_Gpudt_plan_pair_shift(struct MPII_Gpudt_plan_pair *plan, const uint64_t by[2])
+{
+    for (int i = 0; i < 2; i++)
+        *user_of(plan, i) += by[i];
+    if (plan->copy_cost > 0) {
+        plan->copy.src += by[0];
+        plan->copy.dst += by[1];
+    }
 }
 
 /* It has two datatypes, and is never a plan for one. */

@@ -17,6 +17,10 @@
      1u << MPII_GPUDT_STRATEGY__BITMAP | 1u << MPII_GPUDT_STRATEGY__LIST |                      \
      1u << MPII_GPUDT_STRATEGY__TREE)
 
+/* Bytes of the widest unit. Plans for addresses that differ by multiples of it differ by nothing
+ * else. */
+#define MPII_GPUDT_PAIR_ALIGN 16
+
 struct MPII_Gpudt_plan_pair {
     enum MPII_Gpudt_strategy_e strategy[2];     /* of the source, of the destination */
     double cost;                /* of the kernel, in estimated nanoseconds */
@@ -47,5 +51,10 @@ struct MPII_Gpudt_plan_pair {
 void MPII_Gpudt_plan_pair_make(const struct MPII_Gpudt_plan_in *src,
                                const struct MPII_Gpudt_plan_in *dst,
                                struct MPII_Gpudt_plan_pair *plan);
+
+/* Change a plan to what it would be for other addresses.
+ *   by  (IN)  what to add to the address of the source and to that of the destination: multiples of
+ *             MPII_GPUDT_PAIR_ALIGN, modulo 2^64 */
+void MPII_Gpudt_plan_pair_shift(struct MPII_Gpudt_plan_pair *plan, const uint64_t by[2]);
 
 #endif /* GPUDT_PLAN_PAIR_H_INCLUDED */

@@ -3,8 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Plans that are kept: a few for each engine, each at the place that its addresses hash to, where
- * the next one of that hash replaces it. A plan is found again by all that it was made from. Of a
+/* Plans that are kept: a few for each engine, each at the place that its input hashes to, where the
+ * next one of that hash replaces it. A plan is found again by all that it was made from, but for
+ * addresses that differ by multiples of the widest unit: it serves all buffers of an exchange. Of a
  * datatype this is the id of its state, which is never used again. Must not know launches. */
 
 #include "mpiimpl.h"
@@ -36,12 +37,18 @@ static void cache_free(MPII_Gpudt_engine_t * engine, bool is_alive ATTRIBUTE((un
 }
 
 /* The place for plans of two buffers; NULL: out of memory. Caller holds cache_lock. */
-static struct plan *place_of(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_plan_in in[2])
+static struct plan *place_of(MPII_Gpudt_engine_t * engine,
+                             const struct MPII_Gpudt_side *const side[2],
+                             const struct MPII_Gpudt_plan_in in[2])
 {
-    const uint64_t hash = (in[0].user + 31 * in[1].user + (uint64_t) in[0].first) *
-        UINT64_C(0x9e3779b97f4a7c15);   /* 2^64 by the golden ratio: Knuth, TAOCP 3, section 6.4 */
+    uint64_t hash = (uint64_t) in[0].last;
     struct plan **plan;
 
+    for (int i = 0; i < 2; i++)
+        hash = ((hash * 31 + side[i]->type->id) * 31 + (uint64_t) in[i].first) * 31 +
+            in[i].user % MPII_GPUDT_PAIR_ALIGN;
+    /* 2^64 by the golden ratio: Knuth, TAOCP 3, section 6.4 */
+    hash *= UINT64_C(0x9e3779b97f4a7c15);
     if (unlikely(engine->plans == NULL)) {
         engine->plans = MPL_calloc(1, sizeof(*engine->plans), MPL_MEM_BUFFER);
         if (engine->plans == NULL)
@@ -56,8 +63,9 @@ static struct plan *place_of(MPII_Gpudt_engine_t * engine, const struct MPII_Gpu
 
 static bool is_same_input(const struct MPII_Gpudt_plan_in *a, const struct MPII_Gpudt_plan_in *b)
 {
-    return a->first == b->first && a->last == b->last && a->user == b->user &&
-        a->user_place == b->user_place && a->nsms == b->nsms && a->max_blocks == b->max_blocks &&
+    return a->first == b->first && a->last == b->last &&
+        (a->user - b->user) % MPII_GPUDT_PAIR_ALIGN == 0 && a->user_place == b->user_place &&
+        a->nsms == b->nsms && a->max_blocks == b->max_blocks &&
         a->image.lists == b->image.lists && a->image.nodes == b->image.nodes &&
         a->image.index == b->image.index && a->image.kind == b->image.kind &&
         a->switch_ns == b->switch_ns && a->max_unit == b->max_unit && a->wide == b->wide &&
@@ -96,9 +104,11 @@ void MPII_Gpudt_plan_pair_find(MPII_Gpudt_engine_t * engine,
     struct plan *p;
 
     MPII_Gpudt_lock(&cache_lock);
-    p = place_of(engine, in);
+    p = place_of(engine, side, in);
     if (p && is_for(p, side, in)) {
+        const uint64_t by[2] = { in[0].user - p->in[0].user, in[1].user - p->in[1].user };
         pair_copy(&p->pair, plan);
+        MPII_Gpudt_plan_pair_shift(plan, by);
         goto fn_exit;
     }
     MPII_Gpudt_plan_pair_make(&in[0], &in[1], plan);

@@ -12,7 +12,8 @@
 #include "plan/gpudt_plan_pair.h"
 #include "gpudt_side.h"
 
-/* Plan as MPII_Gpudt_plan_pair_make does, or take the plan that was made for the same input before.
+/* Plan as MPII_Gpudt_plan_pair_make does, or take the plan that was made before for the same input, or
+ * for one that differs by addresses only.
  *   engine  (IN)   runs the kernel
  *   side    (IN)   source and destination, which have datatypes
  *   in      (IN)   the same as input of the plan
