@@ -124,6 +124,7 @@ struct MPIDI_Gpudt_msg {
     char *place[MPIR_GPUDT_STAGE_DEPTH];
     bool is_put_off;            /* short send: not packed yet, as the receiver may pull it soon */
     bool is_pulled;             /* short send: the receiver has pulled it */
+    bool is_one_move;           /* waits for nothing but the operation of its only segment */
     bool is_active;
     bool is_waiting;
     bool wants_memory;          /* found none when it advanced last */
@@ -231,6 +232,10 @@ void MPIDI_Gpudt_msg_fail(struct MPIDI_Gpudt_msg *msg, int mpi_errno);
  * segment->len to the bytes moved, which are fewer only if the CPU packs and an element of the
  * datatype is cut. */
 void MPIDI_Gpudt_segment_move(struct MPIDI_Gpudt_segment *segment, bool is_pack);
+
+/* Whether a segment has an operation that is not complete. Never waits; a failure is recorded in the
+ * message. */
+bool MPIDI_Gpudt_segment_is_busy(struct MPIDI_Gpudt_segment *segment);
 
 /* The segment that started to move first, if it is complete; NULL if it is not, or if no segment is
  * moving. Never waits; the segments of a message move in order. Failures are recorded in the

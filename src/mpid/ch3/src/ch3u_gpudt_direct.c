@@ -213,6 +213,7 @@ static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer *
     msg->total = msg->started = total;
     msg->segment[0].state = MPIDI_GPUDT_SEGMENT__MOVING;
     msg->segment[0].op = op;
+    msg->is_one_move = true;
     if (pull_errno)
         MPIDI_Gpudt_msg_fail(msg, pull_errno);
     MPIDI_Gpudt_msg_advance(msg);

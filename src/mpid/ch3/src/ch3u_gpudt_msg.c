@@ -134,6 +134,14 @@ static bool msg_advance(struct MPIDI_Gpudt_msg *msg)
     return msg_settle(msg);
 }
 
+/* The same for the hook: most of what it looks at are pulls that the GPU has not ended yet. */
+static bool msg_look(struct MPIDI_Gpudt_msg *msg)
+{
+    if (msg->is_one_move && msg->req && MPIDI_Gpudt_segment_is_busy(&msg->segment[0]))
+        return true;
+    return msg_advance(msg);
+}
+
 static void msg_run(struct MPIDI_Gpudt_msg *msg)
 {
     msg_advance(msg);
@@ -172,7 +180,7 @@ static int hook(int *made_progress)
     is_brief = MPIDI_Gpudt_is_burst && ++npasses % BURST_LOOKS_ALL;
     /* Advancing a message may append to the list; it removes no other message */
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {
-        if (msg_advance(msg) && is_brief && ++nleft == BURST_LOOKS)
+        if (msg_look(msg) && is_brief && ++nleft == BURST_LOOKS)
             break;
     }
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++)

@@ -79,6 +79,11 @@ static bool op_is_done(struct MPIDI_Gpudt_segment *segment)
     return is_done;
 }
 
+bool MPIDI_Gpudt_segment_is_busy(struct MPIDI_Gpudt_segment *segment)
+{
+    return !op_is_done(segment);
+}
+
 /* The kernel of a segment that was launched ahead has ended. */
 static void ahead_end(struct MPIDI_Gpudt_segment *segment)
 {
