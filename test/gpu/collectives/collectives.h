@@ -239,6 +239,8 @@ void direct_moves_run(enum mem_kind kind, enum mode mode, unsigned long seed);
 void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 /* Nonblocking ones, many in flight. */
 void pending_run(unsigned long seed);
+/* Many arrays in turn. */
+void in_turn_run(void);
 /* With fault tolerance, processes write to their own memory only. */
 void unwritten_run(void);
 

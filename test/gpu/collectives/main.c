@@ -23,6 +23,7 @@
  *     collectives inter, iinter                    the same between two groups
  *     collectives pending [SEED]                   many nonblocking ones in flight
  *     collectives persistent [SEED]                persistent ones, started in any order
+ *     collectives in_turn                          of more buffers in turn than fit into a few sets
  *     collectives unwritten                        with MPIR_CVAR_ENABLE_FT=1, nobody writes to memory of others
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
  *     collectives pdies                            the same, with a persistent one
@@ -100,6 +101,8 @@ int main(int argc, char **argv)
         persistent_run(seed);
     else if (strcmp(what, "pending") == 0)
         pending_run(seed);
+    else if (strcmp(what, "in_turn") == 0)
+        in_turn_run();
     else if (strcmp(what, "unwritten") == 0)
         unwritten_run();
     else if (strcmp(what, "dies") == 0)

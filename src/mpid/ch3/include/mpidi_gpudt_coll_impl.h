@@ -29,12 +29,13 @@ struct MPIDI_Gpudt_coll_exports {
 
 /* The buffers of all processes in some call before. */
 struct MPIDI_Gpudt_known {
-    uint64_t last_use;          /* number of the call; 0: none yet */
-    bool is_refused;            /* a process could not map them */
+    uint64_t key;               /* other sets most often have another one */
+    uint64_t last_use;          /* number of the call */
+    int nrefused;               /* calls left that do not try to map them, as a process could not */
     bool is_exchanged;          /* exports is valid */
     double lost_us;             /* by messages, so far */
-    struct MPIDI_Gpudt_coll_name name[MPIR_GPUDT_COMBINE_MAX];
-    struct MPIDI_Gpudt_coll_exports exports[MPIR_GPUDT_COMBINE_MAX];
+    struct MPIDI_Gpudt_coll_name *name; /* of each process */
+    struct MPIDI_Gpudt_coll_exports *exports;
 };
 
 struct MPIDI_Gpudt_coll_call {
@@ -131,6 +132,10 @@ void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpu
  * Returns NULL if the call is not done this way; otherwise, before its parts, exports are to be
  * exchanged unless that was done. */
 struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c);
+
+/* Note that a process could not map the buffers of a call: some of the next ones do not try to. To be
+ * called by all processes. */
+void MPIDI_Gpudt_known_refuse(struct MPIDI_Gpudt_known *k);
 
 /* Write how the buffers of this process are mapped. */
 void MPIDI_Gpudt_coll_export(const struct MPIDI_Gpudt_coll_call *c,

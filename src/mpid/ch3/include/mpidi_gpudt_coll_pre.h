@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct MPIR_Comm;
-struct MPIDI_Gpudt_known;
+struct MPIDI_Gpudt_known_table;
 struct MPIDI_Gpudt_kept;
 struct MPIDI_Gpudt_icoll;
 struct MPIDI_Gpudt_agree_shm;
@@ -60,7 +60,7 @@ enum MPIDI_Gpudt_coll_place_e {
 
 /* What is known from calls before. All but the mappings is the same in all processes. */
 struct MPIDI_Gpudt_past {
-    struct MPIDI_Gpudt_known *known;    /* their buffers; NULL: none yet */
+    struct MPIDI_Gpudt_known_table *known;      /* their buffers; NULL: none yet */
     uint64_t nuses;             /* calls that looked for theirs */
     double lost_us;             /* by messages that moved data, so far */
     bool is_of_one;             /* they all have the same buffers */
@@ -71,7 +71,7 @@ typedef struct MPIDI_Gpudt_coll {
     enum MPIDI_Gpudt_coll_place_e place;
     struct MPIDI_Gpudt_pace pace[MPIDI_GPUDT_NCOLLS][MPIDI_GPUDT_COLL_SIZES];
     struct MPIDI_Gpudt_past past;
-    struct MPIDI_Gpudt_kept *kept[MPIDI_GPUDT_NCOLLS];  /* offers of the last call of a kind */
+    struct MPIDI_Gpudt_kept *kept[MPIDI_GPUDT_NCOLLS];  /* offers of the last calls of a kind */
     uint64_t nexchanges;        /* number of the last exchange of offers that this process knows of */
     bool has_asked_shm;         /* agree_shm was made, or cannot be */
     struct MPIDI_Gpudt_agree_shm *agree_shm;    /* memory for exchanges; NULL: by messages */

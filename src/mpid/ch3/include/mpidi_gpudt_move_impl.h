@@ -12,14 +12,17 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "gpudt_direct.h"
 
-/* What each process tells the others. */
+#define MPIDI_GPUDT_NKEPT 5     /* exchanges of offers of a kind of call that are kept */
+
+/* What each process tells the others. It is not as long as struct MPIDI_Gpudt_coll_name, so that processes
+ * get an error if some of them make a call of the other kind. */
 struct MPIDI_Gpudt_ability {
     int64_t bytes;              /* of a block, or -1; if processes disagree, none is able to */
     int64_t offer_sz;           /* of the longest offer; 0: it sends nothing */
     uint64_t gpu;               /* name; 0: none takes part */
     int64_t is_able;            /* false: its buffers are not for this way */
     uint64_t last;              /* number of the last exchange of offers that it knows of */
-    uint64_t same;              /* of one in which it offered the same; 0: none */
+    uint64_t same[MPIDI_GPUDT_NKEPT];   /* of those in which it offered the same; 0: none */
 };
 
 /* Elements that a process sends to all or receives from all. */
@@ -115,7 +118,7 @@ enum MPIDI_Gpudt_end_e MPIDI_Gpudt_move_start(const struct MPIDI_Gpudt_move *m, 
 
 /* Do a call that all processes are able to do, as far as is known.
  *   all      (IN)      what they have told
- *   kept     (IN/OUT)  offers of the last call of the kind
+ *   kept     (IN/OUT)  offers of the last calls of the kind
  *   is_done  (OUT)     false in all processes: one could not start its copies */
 int MPIDI_Gpudt_move_do(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
                         struct MPIDI_Gpudt_kept **kept, bool * is_done);
@@ -141,9 +144,6 @@ void MPIDI_Gpudt_kept_number(MPIR_Comm * comm, const struct MPIDI_Gpudt_ability 
  *   own_sz  (IN)  of the longest offer of this process */
 void MPIDI_Gpudt_kept_set(const struct MPIDI_Gpudt_move *m, int64_t own_sz,
                           struct MPIDI_Gpudt_kept **kept);
-
-/* Forget them. NULL is allowed. */
-void MPIDI_Gpudt_kept_forget(struct MPIDI_Gpudt_kept *kept);
 
 /* Free those of a communicator. */
 void MPIDI_Gpudt_kept_free(MPIR_Comm * comm);

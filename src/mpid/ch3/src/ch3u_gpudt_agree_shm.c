@@ -53,8 +53,9 @@ static int memory_make(MPIR_Comm * comm)
     struct MPIDI_Gpudt_shm *shm = a ? &a->shm : &none.shm;
 
     MPIR_Static_assert(sizeof(struct MPIDI_Gpudt_coll_name) <= MPIDI_GPUDT_AGREE_SHM_SZ &&
-                       sizeof(struct MPIDI_Gpudt_ability) <= MPIDI_GPUDT_AGREE_SHM_SZ,
-                       "a call's description has room");
+                       sizeof(struct MPIDI_Gpudt_ability) <= MPIDI_GPUDT_AGREE_SHM_SZ &&
+                       sizeof(struct MPIDI_Gpudt_ability) != sizeof(struct MPIDI_Gpudt_coll_name),
+                       "a call's description has room, and tells reductions from moves");
     mpi_errno = MPIDI_Gpudt_shm_make(comm, comm->local_size * (MPI_Aint) sizeof(struct told), a != NULL,
                                      NULL, shm);
     if (shm->mem) {

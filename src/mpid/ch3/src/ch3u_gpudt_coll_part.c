@@ -402,7 +402,7 @@ int MPIDI_Gpudt_coll_parts(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_k
     mpi_errno = MPIDI_Gpudt_coll_ends_exchange(c->comm, c->errflag, own, own_errno, ends);
     MPIR_ERR_CHECK(mpi_errno);
     if (!MPIDI_Gpudt_coll_ends_are_done(c->comm, ends)) {
-        k->is_refused = true;
+        MPIDI_Gpudt_known_refuse(k);
         mpi_errno = rest_by_messages(c, ends);
         MPIR_ERR_CHECK(mpi_errno);
     }

@@ -52,7 +52,7 @@ static enum MPIDI_Gpudt_end_e reduction_start(struct MPIDI_Gpudt_icoll *o)
 
 static int reduction_rest(struct MPIDI_Gpudt_icoll *o)
 {
-    o->known->is_refused = true;
+    MPIDI_Gpudt_known_refuse(o->known);
     return MPIDI_Gpudt_coll_parts_by_messages(&o->c, o->ends, o->tag, &o->plain);
 }
 

@@ -9,16 +9,57 @@
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
 
-#define NKNOWN 16               /* sets of buffers that a communicator remembers */
+/* Allocations of other processes that the buffers of all sets are in, at most: fewer than a process maps at
+ * a time by default. Those of a program that used more in turn would be mapped anew for each call. */
+#define MAX_MAPPED 384
 
-static int known_count(const struct MPIDI_Gpudt_past *past)
+#define REFUSED_CALLS 1000      /* that do not try to map buffers which could not be mapped */
+
+/* What was used longest ago is replaced. */
+struct MPIDI_Gpudt_known_table {
+    int n, max;                 /* sets */
+    struct MPIDI_Gpudt_coll_name *name; /* of each process, for each set */
+    struct MPIDI_Gpudt_coll_exports *exports;
+    struct MPIDI_Gpudt_known set[];
+};
+
+static void table_free(struct MPIDI_Gpudt_known_table *t)
 {
-    return past->is_of_one ? 1 : NKNOWN;
+    if (t) {
+        MPL_free(t->name);
+        MPL_free(t->exports);
+    }
+    MPL_free(t);
+}
+
+/* Once a process has told that it is able to, it must have memory for any new buffers: all of it is
+ * allocated at first. */
+static struct MPIDI_Gpudt_known_table *table_make(int nprocs, bool is_of_one)
+{
+    const int max = is_of_one ? 1 : MAX_MAPPED / (2 * (nprocs - 1));
+    const size_t n = (size_t) max * (size_t) nprocs;
+    struct MPIDI_Gpudt_known_table *t;
+
+    t = MPL_calloc(1, sizeof(*t) + (size_t) max * sizeof(t->set[0]), MPL_MEM_COMM);
+    if (t == NULL)
+        return NULL;
+    t->max = max;
+    t->name = MPL_malloc(n * sizeof(t->name[0]), MPL_MEM_COMM);
+    t->exports = MPL_malloc(n * sizeof(t->exports[0]), MPL_MEM_COMM);
+    if (t->name == NULL || t->exports == NULL) {
+        table_free(t);
+        return NULL;
+    }
+    for (int i = 0; i < max; i++) {
+        t->set[i].name = t->name + i * nprocs;
+        t->set[i].exports = t->exports + i * nprocs;
+    }
+    return t;
 }
 
 void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past)
 {
-    MPL_free(past->known);
+    table_free(past->known);
     past->known = NULL;
 }
 
@@ -50,7 +91,7 @@ void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpu
     own->has_gpu = MPIR_Gpudt_is_present();
     if (buffers_describe(c, own)) {
         if (past->known == NULL)
-            past->known = MPL_calloc(known_count(past), sizeof(*past->known), MPL_MEM_COMM);
+            past->known = table_make(c->comm->local_size, past->is_of_one);
         own->is_able = past->known != NULL;
     }
 }
@@ -84,27 +125,56 @@ static bool is_known(const struct MPIDI_Gpudt_known *k, const struct MPIDI_Gpudt
         if (!is_same(&k->name[i].in, &c->name[i].in) || !is_same(&k->name[i].out, &c->name[i].out))
             return false;
     }
-    return k->last_use > 0;
+    return true;
 }
 
-/* The entry of the buffers of a call. If they are new, it takes the place of the one that was not
- * used for longest. */
+static uint64_t key_of(const struct MPIDI_Gpudt_coll_call *c)
+{
+    uint64_t key = 0;
+
+    for (int i = 0; i < c->comm->local_size; i++) {
+        key = key * 31 + c->name[i].in.id;
+        key = key * 31 + c->name[i].out.id;
+    }
+    return key;
+}
+
+/* The entry for new buffers. */
+static struct MPIDI_Gpudt_known *known_new(struct MPIDI_Gpudt_known_table *t)
+{
+    struct MPIDI_Gpudt_known *oldest = &t->set[0];
+
+    if (t->n < t->max)
+        return &t->set[t->n++];
+    for (int i = 1; i < t->n; i++)
+        oldest = t->set[i].last_use < oldest->last_use ? &t->set[i] : oldest;
+    return oldest;
+}
+
+/* The entry of the buffers of a call, which may be new. */
 static struct MPIDI_Gpudt_known *known_find(const struct MPIDI_Gpudt_coll_call *c)
 {
-    struct MPIDI_Gpudt_known *all = c->past->known, *k = &all[0];
-    const int n = known_count(c->past);
+    struct MPIDI_Gpudt_known_table *t = c->past->known;
+    struct MPIDI_Gpudt_known *k = t->set;
+    const uint64_t key = key_of(c);
 
-    for (int i = 0; i < n && !is_known(k, c); i++)
-        k = &all[i];
-    if (!is_known(k, c)) {
-        for (int i = 0; i < n; i++)
-            k = all[i].last_use < k->last_use ? &all[i] : k;
-        k->is_refused = k->is_exchanged = false;
+    while (k < t->set + t->n && (k->key != key || !is_known(k, c)))
+        k++;
+    if (k == t->set + t->n) {
+        k = known_new(t);
+        k->key = key;
+        k->nrefused = 0;
+        k->is_exchanged = false;
         k->lost_us = 0;
         memcpy(k->name, c->name, (size_t) c->comm->local_size * sizeof(k->name[0]));
     }
     k->last_use = ++c->past->nuses;
     return k;
+}
+
+void MPIDI_Gpudt_known_refuse(struct MPIDI_Gpudt_known *k)
+{
+    k->nrefused = REFUSED_CALLS;
 }
 
 struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c)
@@ -116,8 +186,10 @@ struct MPIDI_Gpudt_known *MPIDI_Gpudt_coll_judge(struct MPIDI_Gpudt_coll_call *c
     if (!is_able)
         return NULL;
     k = known_find(c);
-    if (k->is_refused)
+    if (k->nrefused > 0) {
+        k->nrefused--;
         return NULL;
+    }
     return k->is_exchanged || MPIDI_Gpudt_coll_is_worth_mapping(&k->lost_us, c->n * c->extent) ?
         k : NULL;
 }

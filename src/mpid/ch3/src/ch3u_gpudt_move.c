@@ -6,7 +6,7 @@
 /* Collectives that move data among processes of a node whose buffers are in GPU memory, with any
  * datatypes at both ends:
  *
- *     all: exchange whether their buffers are for this way        host memory, 48 bytes each
+ *     all: exchange whether their buffers are for this way        host memory, 80 bytes each
  *     exchange offers of the buffers that are sent, by the same collective, unless they have not changed
  *     each: copies what it receives from the memory of the others
  *     all: exchange whether that was done

@@ -191,8 +191,6 @@ static int offers_renew(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_abi
     mpi_errno = offers_exchange(m);
     if (mpi_errno == MPI_SUCCESS)
         MPIDI_Gpudt_kept_set(m, all[m->comm->rank].offer_sz, kept);
-    else
-        MPIDI_Gpudt_kept_forget(*kept);
     return mpi_errno;
 }
 

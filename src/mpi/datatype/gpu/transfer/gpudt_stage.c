@@ -101,13 +101,13 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
     const struct MPII_Gpudt_export *export = NULL;
     const struct MPII_Gpudt_area *area;
     struct MPIR_Gpudt_stage *stage;
-    const int64_t segment = segment_max(engine, nothers);
     struct MPII_Gpudt_access access;
     int64_t cost;
 
     MPII_Gpudt_buffer_access(buffer, buffer->size, &access);
-    cost = MPII_Gpudt_stage_cost(buffer->size, segment, access.pack, is_packed_by_kernel(buffer) &&
-                                 MPIR_CVAR_GPUDT_STAGE_AHEAD, nothers);
+    cost = MPII_Gpudt_stage_cost(buffer->size, segment_max(engine, nothers), access.pack,
+                                 is_packed_by_kernel(buffer) && MPIR_CVAR_GPUDT_STAGE_AHEAD,
+                                 nothers);
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_pull ||
         MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_push ||
         !MPIR_Gpudt_is_direct(buffer) || !is_wanted(buffer, may_pull, access.read_across, cost))
@@ -126,7 +126,7 @@ MPIR_Gpudt_stage_t *MPIR_Gpudt_stage_get(const MPIR_Gpudt_buffer * buffer, bool 
         stage->export = *export;
         stage->mem = area->mem;
         stage->sz = area->sz;
-        stage->segment = segment;
+        stage->segment = segment_max(engine, nothers);
         stage->cost = cost;
         stage->early_place = -1;
     }
