@@ -106,6 +106,47 @@ static void message(enum mem_kind kind, int n, enum when when, const char *text)
         report_fail("... %s", text);
 }
 
+/* Starts of partitioned requests, which then fail: none of their messages may be waited for. */
+static void partitioned(void)
+{
+    enum { PARTS = 64, PART = 1024 };   /* ints, which are a message of their own */
+    MPI_Comm comm;
+    MPI_Request request;
+    struct side s;
+    int err;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    side_make(&s, MEM__DEVICE, MPI_INT, PARTS * PART, 0);
+    if (rank == 0)
+        CHECK_MPI(MPI_Psend_init(s.buf, PARTS, PART, MPI_INT, other, 0, comm, MPI_INFO_NULL, &request));
+    else
+        CHECK_MPI(MPI_Precv_init(s.buf, PARTS, PART, MPI_INT, other, 0, comm, MPI_INFO_NULL, &request));
+    if (rank == 0)
+        side_fill(&s, ++seed);
+    else
+        side_clear(&s, ++seed);
+    CHECK_MPI(MPI_Start(&request));
+    if (rank == 0)
+        CHECK_MPI(MPI_Pready_range(0, PARTS - 1, request));
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    side_check(&s, "a partitioned buffer", seed, s.size);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        MPIX_Comm_revoke(comm);
+    else
+        CHECK(MPI_Recv(NULL, 0, MPI_INT, other, 9, comm, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 1) {
+        err = MPI_Start(&request);
+        if (err == MPI_SUCCESS)
+            wait_ends(&request, 0, "a partitioned receive");
+    }
+    MPI_Request_free(&request);
+    side_free(&s);
+    MPI_Comm_free(&comm);
+}
+
 static void world_works(void)
 {
     struct side s;
@@ -147,6 +188,7 @@ int main(void)
         message(MEM__PAGEABLE, SHORT, LATE, "short and sent too late, in host memory");
         world_works();
     }
+    partitioned();
     MPI_Finalize();
     return report_done();
 }

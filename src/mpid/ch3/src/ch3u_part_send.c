@@ -12,8 +12,12 @@
 #define MSG_SZ 4096
 #define MAX_MSGS 1024
 
+/* The tags before it are those of MPICH's collectives, of which two are allowed on a communicator that has
+ * been revoked: messages with them would wait for ever. */
+#define FIRST_TAG MPIR_FIRST_NBC_TAG
+
 static struct MPIDI_Part *sends = NULL; /* all that the program has not freed */
-static int next_tag = 0;
+static int next_tag = FIRST_TAG;
 
 /* ---- initialization ---- */
 
@@ -37,7 +41,8 @@ static int tags_take(int n)
     const struct MPIDI_Part *owner;
 
     while (first > MPIR_TAG_COLL_BIT - n || (owner = tags_owner(first, n)) != NULL)
-        first = first > MPIR_TAG_COLL_BIT - n ? 0 : owner->header.tag + owner->header.nmsgs;
+        first = first > MPIR_TAG_COLL_BIT - n ? FIRST_TAG :
+            owner->header.tag + owner->header.nmsgs;
     next_tag = first + n;
     return first;
 }
