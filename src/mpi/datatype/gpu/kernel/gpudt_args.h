@@ -239,6 +239,8 @@ struct MPII_Gpudt_args_pairbox {
     struct MPII_Gpudt_end end;
     int32_t nunits;             /* at most 2^30 */
     int32_t unit_log;           /* units of 1 << unit_log bytes */
+    int32_t is_alike;           /* whether units are at the same displacements on both sides */
+    int32_t pad;
     struct MPII_Gpudt_pairbox_side side[2];      /* source, destination */
 };
 

@@ -14,13 +14,14 @@
 
 template <int U>
 GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uint32_t first,
-                                 uint32_t step, uint64_t(&addr)[U])
+                                 uint32_t step, uint32_t n, uint64_t(&addr)[U])
 {
     uint32_t index[U];
 
     GPUDT_UNROLL
     for (int u = 0; u < U; u++) {
-        index[u] = (uint32_t) side.first + first + (uint32_t) u * step;
+        const uint32_t at = first + (uint32_t) u * step;
+        index[u] = (uint32_t) side.first + (at < n ? at : n - 1);
         addr[u] = side.user;
     }
     gpudt_levels<uint32_t, U> (side.levels, index, addr);
@@ -49,22 +50,33 @@ GPUDT_FN uint64_t gpudt_boxes_locate_one(const struct MPII_Gpudt_pairbox_side &s
     return addr;
 }
 
-/* Copy units first, first + step, and so on, U in all. */
+/* Copy units first, first + step, and so on, U at most, of those before n. Those that do not exist are
+ * located as the last one is, so that no load waits for another one. */
 template <class T, int U>
 GPUDT_FN void gpudt_boxes_copy(const struct MPII_Gpudt_args_pairbox &args, uint32_t first,
-                               uint32_t step)
+                               uint32_t step, uint32_t n)
 {
     uint64_t addr[U];
     T unit[U];
 
-    gpudt_boxes_locate<U> (args.side[0], first, step, addr);
+    gpudt_boxes_locate<U> (args.side[0], first, step, n, addr);
     GPUDT_UNROLL
-    for (int u = 0; u < U; u++)
-        unit[u] = gpudt_data_load<T>(addr[u]);
-    gpudt_boxes_locate<U> (args.side[1], first, step, addr);
+    for (int u = 0; u < U; u++) {
+        if (first + (uint32_t) u * step < n)
+            unit[u] = gpudt_data_load<T>(addr[u]);
+    }
+    if (args.is_alike) {
+        GPUDT_UNROLL
+        for (int u = 0; u < U; u++)
+            addr[u] += args.side[1].user - args.side[0].user;
+    } else {
+        gpudt_boxes_locate<U> (args.side[1], first, step, n, addr);
+    }
     GPUDT_UNROLL
-    for (int u = 0; u < U; u++)
-        gpudt_data_store<T>(addr[u], unit[u]);
+    for (int u = 0; u < U; u++) {
+        if (first + (uint32_t) u * step < n)
+            gpudt_data_store<T>(addr[u], unit[u]);
+    }
 }
 
 template <class T>
@@ -76,13 +88,14 @@ GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args, uint32
     uint32_t i = block * MPII_GPUDT_THREADS + threadIdx.x;
 
     GPUDT_NO_UNROLL
-    for (; i + (U - 1) * step < n; i += U * step)
-        gpudt_boxes_copy<T, U> (args, i, step);
+    for (; i + 2 * step < n; i += U * step)
+        gpudt_boxes_copy<T, U> (args, i, step, n);
     GPUDT_NO_UNROLL
     for (; i < n; i += step) {
         const uint64_t from = gpudt_boxes_locate_one(args.side[0], i);
         const T unit = gpudt_data_load<T>(from);
-        gpudt_data_store<T>(gpudt_boxes_locate_one(args.side[1], i), unit);
+        gpudt_data_store<T>(args.is_alike ? from + (args.side[1].user - args.side[0].user) :
+                            gpudt_boxes_locate_one(args.side[1], i), unit);
     }
 }
 

@@ -60,10 +60,8 @@ static double max_of(double a, double b)
     return a > b ? a : b;
 }
 
-/* Bytes from block to block in the order of the packed stream: the innermost stride, or the average
- * if there is none. */
-static double block_spacing(const struct MPII_Gpudt_serial *serial,
-                            const struct MPII_Gpudt_record *top, double average)
+double MPII_Gpudt_block_spacing(const struct MPII_Gpudt_serial *serial,
+                                const struct MPII_Gpudt_record *top, double average)
 {
     const struct MPII_Gpudt_record *r = top;
 
@@ -135,7 +133,7 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
     if (blocks * REST_MAX < PUSH_COST && span <= REACH)
         return;
     average = max_of(block, (double) span / ((double) size / block));
-    spacing = max_of(block, block_spacing(serial, top, average));
+    spacing = max_of(block, MPII_Gpudt_block_spacing(serial, top, average));
     is_aligned = serial->block_gcd % SECTOR == 0 && serial->displ_gcd % SECTOR == 0;
     far = far_access(blocks * average);
     access->read_across = (int64_t) (blocks * (read_across(block, spacing, is_aligned) + far));

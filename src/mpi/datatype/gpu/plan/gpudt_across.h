@@ -32,6 +32,11 @@ void MPII_Gpudt_access_find(const struct MPII_Gpudt_serial *serial,
                             const struct MPII_Gpudt_record *top, int64_t span, int64_t size,
                             int64_t n, struct MPII_Gpudt_access *access);
 
+/* Bytes from block to block in the order of the packed stream: the innermost stride, or if there is none
+ * the average, which the caller knows. The root is as above. */
+double MPII_Gpudt_block_spacing(const struct MPII_Gpudt_serial *serial,
+                                const struct MPII_Gpudt_record *top, double average);
+
 /* The receiver's GPU copies.
  *   read_across  (IN)  of the source
  *   to           (IN)  of the destination */

@@ -47,7 +47,7 @@ static void box_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *p
                                         MPII_GPUDT_KERNEL__box32_1_PACK :
                                         MPII_GPUDT_KERNEL__box64_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords, MPII_Gpudt_tiles_per_sm(s),
                                  MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack),
                                  MPII_GPUDT_UNROLL_BOX(s->unit, s->in->unpack));
     plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);

@@ -25,7 +25,8 @@ static int64_t list_tile(const struct MPII_Gpudt_shape *s, int64_t nwords)
     const int64_t average = s->leaf->size / s->leaf->count;
     const int64_t most = average * MPII_GPUDT_LIST_ENTRIES / (MPII_GPUDT_THREADS * word);
 
-    return MPII_Gpudt_tile_words(s, nwords, MPII_GPUDT_UNROLL_LIST(s->unit, s->in->unpack),
+    return MPII_Gpudt_tile_words(s, nwords, MPII_GPUDT_TILES_PER_SM,
+                                 MPII_GPUDT_UNROLL_LIST(s->unit, s->in->unpack),
                                  (int) min_i64(most, MPII_GPUDT_LIST_ROUNDS));
 }
 
@@ -88,7 +89,7 @@ static void bitmap_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan
     list_set(s, plan);
     args->groups = s->in->image.index;
     plan->kernel = MPII_Gpudt_kernel_id(MPII_GPUDT_KERNEL__bitmap_1_PACK, s);
-    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords, MPII_Gpudt_tiles_per_sm(s),
                                  MPII_GPUDT_UNROLL_BITMAP(s->unit, s->in->unpack),
                                  MPII_GPUDT_BITMAP_ROUNDS);
     plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);

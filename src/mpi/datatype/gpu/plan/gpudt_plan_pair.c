@@ -155,6 +155,24 @@ static void box_side_set(const struct MPII_Gpudt_plan *from, int unit,
     side->levels = from->args.box.levels;
 }
 
+static int levels_are_alike(const struct MPII_Gpudt_level *a, const struct MPII_Gpudt_level *b)
+{
+    return a->step == b->step && a->displ == b->displ;
+}
+
+/* Whether each unit is at the same displacement on both sides. */
+static int sides_are_alike(const struct MPII_Gpudt_pairbox_side *a,
+                           const struct MPII_Gpudt_pairbox_side *b)
+{
+    int is_alike = a->first == b->first && a->levels.nlevels == b->levels.nlevels &&
+        levels_are_alike(&a->levels.top, &b->levels.top);
+
+    for (int k = 0; k < a->levels.nlevels && is_alike; k++)
+        is_alike = a->levels.level[k].count == b->levels.level[k].count &&
+            levels_are_alike(&a->levels.level[k], &b->levels.level[k]);
+    return is_alike;
+}
+
 static void boxes_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t nunits,
                       struct MPII_Gpudt_plan_pair *plan)
 {
@@ -165,6 +183,8 @@ static void boxes_set(struct MPII_Gpudt_plan *const side[2], int unit, int32_t n
     args->unit_log = log2_of(unit);
     for (int i = 0; i < 2; i++)
         box_side_set(side[i], unit, &args->side[i]);
+    args->is_alike = sides_are_alike(&args->side[0], &args->side[1]);
+    args->pad = 0;
 }
 
 /* Units of a chunk for a warp: as few as there are warps for. */

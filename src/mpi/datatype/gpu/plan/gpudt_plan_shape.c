@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gpudt_plan_shape.h"
+#include "gpudt_across.h"
 #include "gpudt_cost.h"
 #include "type/gpudt_gcd.h"
 
@@ -136,11 +137,23 @@ unsigned MPII_Gpudt_span_share(struct MPII_Gpudt_span *span, const struct MPII_G
     return (unsigned) blocks;
 }
 
-int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, int unroll,
-                              int most)
+int64_t MPII_Gpudt_tiles_per_sm(const struct MPII_Gpudt_shape *s)
 {
-    const int64_t all = (int64_t) MPII_GPUDT_THREADS * MPII_GPUDT_TILES_PER_SM * s->in->nsms;
-    int64_t rounds = nwords / all;
+    const struct MPII_Gpudt_serial *type = s->in->serial;
+    const struct MPII_Gpudt_record *top = s->in->top ? s->in->top : type->records;
+    const double blocks = (double) type->nblocks;
+
+    if (s->in->unpack && s->in->packed_place == MPII_GPUDT_PLACE__PEER &&
+        MPII_Gpudt_block_spacing(type, top, (double) type->true_extent / blocks) * blocks <=
+        MPII_GPUDT_PEER_SPREAD * (double) type->size)
+        return MPII_GPUDT_PEER_TILES_PER_SM;
+    return MPII_GPUDT_TILES_PER_SM;
+}
+
+int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, int64_t per_sm,
+                              int unroll, int most)
+{
+    int64_t rounds = nwords / (MPII_GPUDT_THREADS * per_sm * s->in->nsms);
 
     /* One block, which can set a flag: its second round costs less than the end of a launch */
     if (nwords <= 2 * MPII_GPUDT_THREADS && most >= 2)

@@ -48,10 +48,16 @@ void MPII_Gpudt_shape_unbase_list(struct MPII_Gpudt_shape *s, const struct MPII_
 void MPII_Gpudt_span_range(struct MPII_Gpudt_span *span, const struct MPII_Gpudt_shape *s,
                            int word);
 
-/* Words of a tile: up to `most` rounds of all threads; one or two while there are too few tiles for
- * all multiprocessors. The rounds of larger tiles are a multiple of `unroll`, as kernels expect. */
-int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, int unroll,
-                              int most);
+/* Tiles for each multiprocessor below which tiles are kept small, of kernels that need no setup for a
+ * tile: fewer if the kernel unpacks from another GPU to memory that it writes faster than the link moves
+ * the bytes. */
+int64_t MPII_Gpudt_tiles_per_sm(const struct MPII_Gpudt_shape *s);
+
+/* Words of a tile: up to `most` rounds of all threads; one or two while there are fewer than `per_sm`
+ * tiles for each multiprocessor. The rounds of larger tiles are a multiple of `unroll`, as kernels
+ * expect. */
+int64_t MPII_Gpudt_tile_words(const struct MPII_Gpudt_shape *s, int64_t nwords, int64_t per_sm,
+                              int unroll, int most);
 
 /* Distribute tiles of `tile` words among blocks. If there are more tiles than blocks, each block
  * gets adjacent tiles. Returns the number of blocks. */

@@ -67,7 +67,7 @@ static void tree_fill(const struct MPII_Gpudt_shape *from, struct MPII_Gpudt_pla
                                         MPII_GPUDT_KERNEL__tree32_1_PACK :
                                         MPII_GPUDT_KERNEL__tree64_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords, MPII_GPUDT_TILES_PER_SM,
                                  MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack),
                                  MPII_GPUDT_UNROLL_TREE(s->unit, s->in->unpack));
     plan->grid = MPII_Gpudt_span_share(&args->span, s, tile, MPII_GPUDT_MAX_BLOCKS);
@@ -98,7 +98,7 @@ static void map_fill(const struct MPII_Gpudt_shape *s, struct MPII_Gpudt_plan *p
     args->narrow = 0;
     plan->kernel = MPII_Gpudt_kernel_id(MPII_GPUDT_KERNEL__map_1_PACK, s);
     plan->args_sz = sizeof(*args);
-    tile = MPII_Gpudt_tile_words(s, args->span.nwords,
+    tile = MPII_Gpudt_tile_words(s, args->span.nwords, MPII_GPUDT_TILES_PER_SM,
                                  MPII_GPUDT_UNROLL_MAP(s->unit, s->in->unpack),
                                  MPII_GPUDT_MAP_ROUNDS);
     plan->grid = MPII_Gpudt_span_share(&args->span, s, tile,
