@@ -104,6 +104,36 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken);
 
+/* What a receive gives. */
+struct MPIR_Gpudt_receive {
+    void *buf;
+    MPI_Aint count;
+    MPI_Datatype datatype;
+    int ways;                   /* that may be chosen, as for MPIR_Gpudt_offer_way */
+};
+
+/* Messages that one of the same kind can join, so that they are pulled together. */
+typedef struct MPIR_Gpudt_pulls MPIR_Gpudt_pulls_t;
+
+/* Remember that a message is pulled, so that others may join it.
+ *   buffer  (IN)  what r describes
+ *   op      (IN)  from MPIR_Gpudt_offer_pull of the whole message; NULL: complete */
+void MPIR_Gpudt_pulls_note(const MPIR_Gpudt_offer_t * offer, const struct MPIR_Gpudt_receive *r,
+                           const MPIR_Gpudt_buffer * buffer, const MPIR_Gpudt_op * op);
+
+/* Whether there may be messages that others can join. */
+bool MPIR_Gpudt_pulls_exist(void);
+
+/* Messages that one of n bytes can join. NULL: there are none. Valid until the next call of a function
+ * of this file. The offer may be one that the sender withdraws meanwhile: then the answer is useless. */
+MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
+                                          const struct MPIR_Gpudt_receive *r, MPI_Aint n);
+
+/* Join them, by an offer that was accepted. Returns the operation, which is in flight; NULL: they wait no
+ * more, or there is no memory, and nothing was started. */
+MPIR_Gpudt_op *MPIR_Gpudt_pulls_join(const MPIR_Gpudt_pulls_t * pulls, const MPIR_Gpudt_offer_t * offer,
+                                     const struct MPIR_Gpudt_receive *r);
+
 /* The same for a caller who has decided that the memory is worth mapping, and whose offers have the
  * description of the datatype in them. */
 int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,

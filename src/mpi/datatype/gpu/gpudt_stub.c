@@ -386,6 +386,28 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
     return MPI_SUCCESS;
 }
 
+void MPIR_Gpudt_pulls_note(const MPIR_Gpudt_offer_t * offer, const struct MPIR_Gpudt_receive *r,
+                           const MPIR_Gpudt_buffer * buffer, const MPIR_Gpudt_op * op)
+{
+}
+
+bool MPIR_Gpudt_pulls_exist(void)
+{
+    return false;
+}
+
+MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
+                                          const struct MPIR_Gpudt_receive *r, MPI_Aint n)
+{
+    return NULL;
+}
+
+MPIR_Gpudt_op *MPIR_Gpudt_pulls_join(const MPIR_Gpudt_pulls_t * pulls, const MPIR_Gpudt_offer_t * offer,
+                                     const struct MPIR_Gpudt_receive *r)
+{
+    return NULL;
+}
+
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken, bool * is_final)

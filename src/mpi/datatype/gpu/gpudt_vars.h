@@ -37,6 +37,7 @@
     F(renewed_pieces, "Parts of pools replaced because a dead process might write to them")     \
     F(heap_chunks, "Segments of messages that went through pageable memory")                    \
     F(direct_pulls, "Messages copied from memory of the sending process that this one mapped")  \
+    F(pulls_joined, "Of these, messages that joined another one that waited for a launch")      \
     F(direct_staged, "Messages received from GPU memory that the sending process packed them into")  \
     F(staged_ahead, "Segments of these whose kernel was launched without waiting for the data")    \
     F(staged_missed, "Those of these that were launched once more, as that came too late")      \

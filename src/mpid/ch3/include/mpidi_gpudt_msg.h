@@ -384,6 +384,11 @@ void MPIDI_Gpudt_direct_end(struct MPIDI_Gpudt_msg *msg);
 /* Whether the offers that are open are those of one long message. */
 bool MPIDI_Gpudt_direct_is_only(void);
 
+/* Receive a message together with others of the same kind, if there are some that wait to be copied.
+ *   rreq, which  (IN)  as for MPIDI_Gpudt_direct_recv
+ * Returns false if not. */
+bool MPIDI_Gpudt_direct_join(MPIDI_VC_t * vc, MPIR_Request * rreq, int which);
+
 /* Receive a message by the sender's offer, if that is possible.
  *   rreq    (IN)  matched with the message
  *   buffer  (IN)  of the receive; owned by the callee if true is returned

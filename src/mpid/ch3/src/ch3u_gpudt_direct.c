@@ -191,21 +191,15 @@ bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
     return grain < 0 || *type;
 }
 
-/* Start the copy. Returns false if nothing was started, as the memory could not be mapped. */
-static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
-                       const MPIR_Gpudt_offer_t * offer, int64_t total)
+/* Receive a message by an operation that was started.
+ *   buffer      (IN)  owned by the callee; NULL: not needed
+ *   pull_errno  (IN)  how that ended */
+static void pull_receive(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                         int64_t total, MPIR_Gpudt_op * op, int pull_errno)
 {
-    int mpi_errno = MPI_SUCCESS, pull_errno;
+    int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_msg *msg;
-    MPIR_Gpudt_op *op;
-    const void *type;
-    bool is_taken;
 
-    if (!MPIDI_Gpudt_offer_type_find(&rreq->dev.gpudt_offer, offer, &type))
-        return false;
-    pull_errno = MPIR_Gpudt_offer_pull(offer, type, buffer, total, &op, &is_taken);
-    if (!is_taken)
-        return false;
     MPIDI_Gpudt_room_check(rreq);
     mpi_errno = MPIDI_Gpudt_msg_make(rreq, vc, buffer, MPIDI_GPUDT_SHARE__EAGER, 1, pull_advance,
                                      &msg);
@@ -219,13 +213,67 @@ static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer *
     MPIDI_Gpudt_msg_advance(msg);
 
   fn_exit:
-    return true;
+    return;
   fn_fail:
     MPIR_Gpudt_free(op);
     rreq->status.MPI_ERROR = mpi_errno;
     MPIDI_Gpudt_answer_send(vc, rreq, MPIDI_GPUDT_CTS__PULLED);
     MPID_Request_complete(rreq);
     goto fn_exit;
+}
+
+static struct MPIR_Gpudt_receive receive_of(const MPIR_Request * rreq, int ways)
+{
+    return (struct MPIR_Gpudt_receive) {
+        .buf = rreq->dev.user_buf,.count = rreq->dev.user_count,.datatype = rreq->dev.datatype,
+        .ways = ways
+    };
+}
+
+/* Start the copy. Returns false if nothing was started, as the memory could not be mapped.
+ *   ways  (IN)  that could be chosen at first */
+static bool pull_start(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
+                       const MPIR_Gpudt_offer_t * offer, int64_t total, int ways)
+{
+    const struct MPIR_Gpudt_receive to = receive_of(rreq, ways);
+    int pull_errno;
+    MPIR_Gpudt_op *op;
+    const void *type;
+    bool is_taken;
+
+    if (!MPIDI_Gpudt_offer_type_find(&rreq->dev.gpudt_offer, offer, &type))
+        return false;
+    pull_errno = MPIR_Gpudt_offer_pull(offer, type, buffer, total, &op, &is_taken);
+    if (!is_taken)
+        return false;
+    MPIR_Gpudt_pulls_note(offer, &to, buffer, op);
+    pull_receive(vc, rreq, buffer, total, op, pull_errno);
+    return true;
+}
+
+bool MPIDI_Gpudt_direct_join(MPIDI_VC_t * vc, MPIR_Request * rreq, int which)
+{
+    const MPIDU_gpudt_offer_name_t *name = &rreq->dev.gpudt_offer;
+    const struct MPIR_Gpudt_receive to = receive_of(rreq, which);
+    const bool must_claim = which == MPIR_GPUDT_WAY__PULLED;
+    const int64_t total = rreq->dev.recv_data_sz;
+    const MPIR_Gpudt_offer_t *offer;
+    MPIR_Gpudt_pulls_t *pulls;
+    MPIR_Gpudt_op *op;
+
+    if (!MPIR_Gpudt_pulls_exist() || name->grain < 0 || total == 0 ||
+        MPIDI_Gpudt_room(rreq) < total || vc->state == MPIDI_VC_STATE_MORIBUND || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
+        return false;
+    offer = MPIDU_gpudt_offer_find(name);
+    pulls = offer ? MPIR_Gpudt_pulls_find(offer, &to, total) : NULL;
+    if (pulls == NULL || (must_claim && !MPIDU_gpudt_offer_claim(name)))
+        return false;
+    op = MPIR_Gpudt_pulls_join(pulls, offer, &to);
+    if (op)
+        pull_receive(vc, rreq, NULL, total, op, MPI_SUCCESS);
+    else if (must_claim)
+        MPIDI_Gpudt_answer_send(vc, rreq, MPIDI_GPUDT_CTS__UNCLAIMED);
+    return op != NULL;
 }
 
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
@@ -236,6 +284,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     uint64_t head[MPIR_GPUDT_OFFER_HEAD / sizeof(uint64_t)];
     int64_t total = MPIDI_Gpudt_room(rreq);
     const bool must_claim = which == MPIR_GPUDT_WAY__PULLED;
+    const int ways = which;
     enum MPIR_Gpudt_way_e way;
 
     if (name->grain < 0 || total == 0 || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
@@ -266,7 +315,7 @@ bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_bu
     }
     if (way != MPIR_GPUDT_WAY__PULLED || (must_claim && !MPIDU_gpudt_offer_claim(name)))
         return false;
-    if (pull_start(vc, rreq, buffer, offer, total))
+    if (pull_start(vc, rreq, buffer, offer, total, ways))
         return true;
     /* The state stays, so that the sender waits for the answer to the claim in any case */
     if (must_claim)

@@ -61,6 +61,8 @@ static bool short_pull(MPIDI_VC_t * vc, MPIR_Request * rreq)
 
     if (rreq->dev.gpudt_offer.grain < 0)
         return false;
+    if (MPIDI_Gpudt_direct_join(vc, rreq, MPIR_GPUDT_WAY__PULLED))
+        return true;
     /* A failure is reported when the data arrives */
     if (MPIR_Gpudt_buffer_make(rreq->dev.user_buf, rreq->dev.user_count, rreq->dev.datatype,
                                &buffer) || buffer == NULL)

@@ -233,11 +233,13 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *buffer;
     /* The kernel of a process that dies may still write to the buffer, which the program reuses then */
-    const int may_push = MPIR_CVAR_ENABLE_FT ? 0 : MPIR_GPUDT_WAY__PUSHED;
+    const int which = MPIR_GPUDT_WAY__PULLED | MPIR_GPUDT_WAY__STAGED |
+        (MPIR_CVAR_ENABLE_FT ? 0 : MPIR_GPUDT_WAY__PUSHED);
 
     MPIR_FUNC_ENTER;
 
-    if (rreq->dev.gpudt_vc && MPIDI_Gpudt_inbound_matched(vc, rreq)) {
+    if (rreq->dev.gpudt_vc && (MPIDI_Gpudt_inbound_matched(vc, rreq) ||
+                               MPIDI_Gpudt_direct_join(vc, rreq, which))) {
         *mpi_errno_ptr = MPI_SUCCESS;
         return true;
     }
@@ -249,8 +251,7 @@ bool MPIDI_Gpudt_recv_rndv(MPIDI_VC_t * vc, MPIR_Request * rreq, bool is_if_gpu,
     } else if (buffer == NULL && is_if_gpu) {
         return false;
     } else {
-        mpi_errno = MPIDI_Gpudt_recv_start(vc, rreq, buffer, MPIR_GPUDT_WAY__PULLED |
-                                           MPIR_GPUDT_WAY__STAGED | may_push);
+        mpi_errno = MPIDI_Gpudt_recv_start(vc, rreq, buffer, which);
     }
 
     MPIR_FUNC_EXIT;

@@ -46,6 +46,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_pair.c     \
     src/mpi/datatype/gpu/transfer/gpudt_plan_cache.c \
     src/mpi/datatype/gpu/transfer/gpudt_poll.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_pull_series.c \
     src/mpi/datatype/gpu/transfer/gpudt_reduce.c   \
     src/mpi/datatype/gpu/transfer/gpudt_reduce_gpu.c \
     src/mpi/datatype/gpu/transfer/gpudt_reduction.c \

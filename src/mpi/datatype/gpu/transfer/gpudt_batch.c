@@ -12,8 +12,9 @@
  *
  * The parameter blocks of a batch are in pinned memory, in one of a few *slots*. A slot is free
  * again when the flag of its launch is set. Each move has a flag of its own, too, but for short ones that
- * are queued while the queue is held, for which the caller waits together, and those that may lead: their
- * end is that of the launch. Others can join a leading one at the cost of a copy of its parameters.
+ * are queued while the queue is held, for which the caller waits together, and those that callers count
+ * with the batch: their end is that of the launch. Others can join one that may lead at the cost of a copy
+ * of its parameters.
  *
  * Short copies of contiguous memory that are alone in a batch have a small kernel of their own. */
 
@@ -91,6 +92,15 @@ static bool is_held(struct MPII_Gpudt_queue *queue)
 static bool is_in_burst(void)
 {
     return MPL_atomic_relaxed_load_int(&is_burst);
+}
+
+/* The flag of a slot, for a move that ends with the whole batch. */
+static struct MPII_Gpudt_flag flag_borrow(const struct MPII_Gpudt_slot *slot)
+{
+    struct MPII_Gpudt_flag flag = slot->flag;
+
+    flag.is_borrowed = true;
+    return flag;
 }
 
 /* A limit of blocks applies to each launch, but the plan can only keep it for each move. */
@@ -258,15 +268,25 @@ bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpud
 }
 
 bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift)
+                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift,
+                           struct MPII_Gpudt_flag *flag, struct MPII_Gpudt_queued *queued)
 {
     struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
+    struct MPII_Gpudt_slot *open;
+    struct MPII_Gpudt_flag end;
     bool has_joined = false;
 
     MPII_Gpudt_lock(&batch_lock);
     queue += lane;
-    if (queue->open && queue->open->number == batch && may_batch(queue->open->lead[place].bytes)) {
-        MPII_Gpudt_slot_join(queue->open, place, src_shift, dst_shift);
+    open = queue->open;
+    if (open && open->number == batch && may_batch(open->lead[place].bytes)) {
+        end = flag_borrow(open);
+        /* The batch has a flag, so that there is memory for flags: this calls no driver */
+        if (flag)
+            MPII_Gpudt_flag_get(engine, lane, open->lead[place].grid, flag);
+        if (flag && flag->word == NULL)
+            *flag = end;
+        MPII_Gpudt_slot_join(open, place, src_shift, dst_shift, flag ? flag : &end, queued);
         has_joined = true;
         if (unlikely(joined_is_due(queue)))
             queue_reenter(engine, lane, queue);
@@ -379,7 +399,7 @@ static bool joined_is_due(struct MPII_Gpudt_queue *queue)
 
 static bool ends_with_batch(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what)
 {
-    return what->queued->may_lead || (is_held(queue) && what->bytes <= MPII_GPUDT_BATCH_MEDIUM);
+    return what->queued->ends_with_batch || (is_held(queue) && what->bytes <= MPII_GPUDT_BATCH_MEDIUM);
 }
 
 /* Add a planned move to the open slot, and launch the slot if it need not wait.
@@ -401,8 +421,7 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
     if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
     if (ends_with_batch(queue, what)) {
-        *what->flag = queue->open->flag;
-        what->flag->is_borrowed = true;
+        *what->flag = flag_borrow(queue->open);
     } else {
         MPII_Gpudt_flag_get(engine, lane, what->grid, what->flag);
     }

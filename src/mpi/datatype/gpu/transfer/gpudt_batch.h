@@ -35,14 +35,17 @@ static inline bool MPII_Gpudt_batch_are_any_open(void)
 bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                               uint64_t batch);
 
-/* Add a move that differs only by its addresses from one that was added with may_lead, and ends with
- * it: both end with the batch. An error of the launch is that of the other one.
- *   batch, place  (IN)  of the other one; a batch of this stream, which may have been launched
- *   src_shift     (IN)  bytes from its source to the move's, a multiple of the widest unit; modulo 2^64
- *   dst_shift     (IN)  the same of the destinations
- * Returns false if the batch does not wait any more. */
+/* Add a move that differs only by its addresses from one that was added with may_lead.
+ *   batch, place  (IN)   of the other one; a batch of this stream, which may have been launched
+ *   src_shift     (IN)   bytes from its source to the move's, a multiple of the widest unit; modulo 2^64
+ *   dst_shift     (IN)   the same of the destinations
+ *   flag          (OUT)  of the move; NULL: not requested
+ *   queued        (IN)   its state, which becomes that of a move that is queued. NULL: the other one's
+ *                        caller also sees an error of the launch for this one, and both end with the batch
+ * Returns false if the batch does not wait any more: nothing was changed. */
 bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift);
+                           uint64_t batch, int place, uint64_t src_shift, uint64_t dst_shift,
+                           struct MPII_Gpudt_flag *flag, struct MPII_Gpudt_queued *queued);
 
 /* Queue moves of a lane although nothing is in flight, so that several of one call are launched
  * together: until as many calls of MPII_Gpudt_batch_release follow. A full batch is launched before,

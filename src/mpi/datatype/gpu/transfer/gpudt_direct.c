@@ -246,7 +246,7 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
-    work->queued.may_wait = copy == COPY__PULL;
+    work->queued.may_wait = work->queued.may_lead = copy == COPY__PULL;
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);

@@ -15,8 +15,8 @@
 struct MPII_Gpudt_queued {
     MPL_atomic_int_t is_queued; /* the move is in a queue */
     int mpi_errno;              /* why its launch failed; set before is_queued is cleared */
-    bool may_lead;              /* others may join it in its batch (gpudt_batch.h): then it ends with
-                                 * the whole batch */
+    bool may_lead;              /* others may join it in its batch (gpudt_batch.h) */
+    bool ends_with_batch;       /* all of it */
     bool may_wait;              /* for moves of packets that have arrived: see MPIR_Gpudt_burst_set */
     uint64_t batch;             /* number of the batch in which it leads, and its place there; 0: none */
     int place;

@@ -71,8 +71,44 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
         op->is_alone = false;
         op->max_blocks = 0;
         op->ahead = NULL;
-        op->queued.may_lead = op->queued.may_wait = false;
+        op->queued.may_lead = op->queued.ends_with_batch = op->queued.may_wait = false;
     }
+    return op;
+}
+
+MPIR_Gpudt_op *MPII_Gpudt_op_make_like(const MPIR_Gpudt_op * lead)
+{
+    MPIR_Gpudt_op *op = MPII_Gpudt_op_make(lead->n, lead->lane);
+
+    if (unlikely(op == NULL))
+        return NULL;
+    op->drv = lead->drv;
+    op->engine = lead->engine;
+    op->src.type = lead->src.type;
+    op->dst.type = lead->dst.type;
+    op->mapping = lead->mapping;
+    if (op->src.type)
+        MPII_Gpudt_type_add_ref(op->src.type);
+    if (op->dst.type)
+        MPII_Gpudt_type_add_ref(op->dst.type);
+    if (op->mapping)
+        MPII_Gpudt_import_open(op->mapping);
+    MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
+    op->queued.mpi_errno = MPI_SUCCESS;
+    op->queued.may_wait = lead->queued.may_wait;
+    op->queued.batch = 0;
+    op->is_blocking = false;
+    op->is_direct = true;
+    op->step[0] = lead->step[0];
+    op->slice_sz = op->started = op->n;
+    op->nslices = op->nbusy = 1;
+    op->oldest = 0;
+    op->nlooks = 0;
+    op->noted = 0;
+    op->is_flying = op->is_copy = false;
+    memset(&op->slice[0], 0, sizeof(op->slice[0]));
+    op->slice[0].len = op->n;
+    op->slice[0].nsteps = 1;
     return op;
 }
 

@@ -109,6 +109,11 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
  * yet. NULL: there is no memory. */
 MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane);
 
+/* An operation like one that is in flight, whose only move is queued, with references to what that one
+ * holds: in flight as well, but for its flag, and not counted. Its sides are not set. NULL: there is no
+ * memory. */
+MPIR_Gpudt_op *MPII_Gpudt_op_make_like(const MPIR_Gpudt_op * lead);
+
 /* Free the memory of an operation that holds nothing any more, or keep it for later ones. */
 void MPII_Gpudt_op_delete(MPIR_Gpudt_op * op);
 

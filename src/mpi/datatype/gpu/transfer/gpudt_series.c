@@ -137,7 +137,7 @@ bool MPIR_Gpudt_series_join(MPIR_Gpudt_target_t * t, MPIR_Gpudt_series_t * s,
     own = (uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) s->first.buf;
     other = (uint64_t) r->disp - (uint64_t) s->first.disp;
     if (!MPII_Gpudt_batch_join(s->engine, s->lane, s->batch, s->place, r->is_get ? other : own,
-                               r->is_get ? own : other))
+                               r->is_get ? own : other, NULL, NULL))
         return false;
     MPII_GPUDT_COUNT(window_direct, 1);
     MPII_GPUDT_COUNT(window_joined, 1);

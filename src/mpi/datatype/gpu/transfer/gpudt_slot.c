@@ -89,7 +89,7 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned_copy(const struct MPII_Gpudt_m
 }
 
 /* Count a move whose entry is filled in.
- *   queued  (IN)  NULL: it has joined another one */
+ *   queued  (IN)  NULL: nobody asks for its state */
 static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *queued,
                         unsigned grid, int64_t bytes, int64_t most_ahead)
 {
@@ -101,6 +101,17 @@ static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *
     slot->most_ahead = most_ahead;
     slot->may_wait = slot->may_wait && queued && queued->may_wait &&
         bytes <= MPII_GPUDT_BATCH_MEDIUM;
+    if (queued)
+        MPL_atomic_relaxed_store_int(&queued->is_queued, 1);
+}
+
+/* Ask for a flag at the end of a move, unless the end of the batch sets it. */
+static void end_set(struct MPII_Gpudt_end *end, const struct MPII_Gpudt_flag *flag)
+{
+    if (flag->is_borrowed)
+        end->flag = 0;
+    else
+        MPII_Gpudt_flag_ask(end, flag);
 }
 
 void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what)
@@ -108,11 +119,9 @@ void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_p
     const size_t args_at = offsetof(struct MPII_Gpudt_entry, args);
     struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
     struct MPII_Gpudt_queued *queued = what->queued;
+    const size_t end_at = args_at + (size_t) ((const char *) what->end - (const char *) what->args);
 
-    if (what->flag->is_borrowed)
-        what->end->flag = 0;    /* the end of the batch sets it */
-    else
-        MPII_Gpudt_flag_ask(what->end, what->flag);
+    end_set(what->end, what->flag);
     entry->kernel = what->kernel;
     memcpy(&entry->args, what->args, what->args_sz);    /* all: a single move is launched with it */
     slot->words[slot->n] = (uint16_t) ((args_at + what->args_used) / sizeof(uint64_t));
@@ -120,20 +129,18 @@ void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_p
         what->kernel == MPII_GPUDT_KERNEL__COPIES;
     if (slot->n == 0) {
         slot->first_flag = *what->flag;
-        slot->first_end = (struct MPII_Gpudt_end *)
-            ((char *) &entry->args + ((const char *) what->end - (const char *) what->args));
+        slot->first_end = (void *) ((char *) entry + end_at);
     }
     if (queued->may_lead) {
         slot->lead[slot->n] = (struct MPII_Gpudt_lead) {
             .src_at = (uint16_t) (args_at + what->src_at),
-            .dst_at = (uint16_t) (args_at + what->dst_at),
+            .dst_at = (uint16_t) (args_at + what->dst_at),.end_at = (uint16_t) end_at,
             .grid = what->grid,.bytes = what->bytes,.most_ahead = what->most_ahead
         };
         queued->batch = slot->number;
         queued->place = slot->n;
     }
     entry_count(slot, queued, what->grid, what->bytes, what->most_ahead);
-    MPL_atomic_relaxed_store_int(&queued->is_queued, 1);
 }
 
 static void address_shift(struct MPII_Gpudt_entry *entry, size_t at, uint64_t shift)
@@ -144,7 +151,8 @@ static void address_shift(struct MPII_Gpudt_entry *entry, size_t at, uint64_t sh
 }
 
 void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_shift,
-                          uint64_t dst_shift)
+                          uint64_t dst_shift, const struct MPII_Gpudt_flag *flag,
+                          struct MPII_Gpudt_queued *queued)
 {
     const struct MPII_Gpudt_lead *lead = &slot->lead[place];
     struct MPII_Gpudt_entry *entry = &slot->entries[slot->n];
@@ -153,8 +161,9 @@ void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_
     slot->are_copies = slot->are_copies && entry->kernel == MPII_GPUDT_KERNEL__COPIES;
     address_shift(entry, lead->src_at, src_shift);
     address_shift(entry, lead->dst_at, dst_shift);
+    end_set((void *) ((char *) entry + lead->end_at), flag);
     slot->words[slot->n] = slot->words[place];
-    entry_count(slot, NULL, lead->grid, lead->bytes, lead->most_ahead);
+    entry_count(slot, queued, lead->grid, lead->bytes, lead->most_ahead);
 }
 
 /* Whether the only move of a batch has a flag of its own, so that the batch needs none. */

@@ -17,6 +17,7 @@
 /* What others that join a move need. */
 struct MPII_Gpudt_lead {
     uint16_t src_at, dst_at;    /* offsets in the entry of the addresses of both sides */
+    uint16_t end_at;            /* the same of what is to be done at its end */
     unsigned grid;
     int64_t bytes, most_ahead;
 };
@@ -39,7 +40,7 @@ struct MPII_Gpudt_slot {
     uint16_t words[MPII_GPUDT_BATCH_MOVES];
     struct MPII_Gpudt_flag first_flag;  /* of the first move, and where its parameters ask for it */
     struct MPII_Gpudt_end *first_end;
-    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];     /* NULL: it has joined another one */
+    struct MPII_Gpudt_queued *move[MPII_GPUDT_BATCH_MOVES];     /* NULL: nobody asks for its state */
     struct MPII_Gpudt_lead lead[MPII_GPUDT_BATCH_MOVES];        /* of moves that may lead */
 };
 
@@ -78,13 +79,15 @@ struct MPII_Gpudt_planned MPII_Gpudt_slot_planned_copy(const struct MPII_Gpudt_m
  *   what  (IN)  has a flag with a word, which its parameter block gets, or that of the slot, borrowed */
 void MPII_Gpudt_slot_add(struct MPII_Gpudt_slot *slot, const struct MPII_Gpudt_planned *what);
 
-/* Add a move that differs from another one of the slot by its addresses only, and ends with the whole
- * batch. The slot is not full.
+/* Add a move that differs from another one of the slot by its addresses only. The slot is not full.
  *   place      (IN)  of the other one, which may lead
  *   src_shift  (IN)  what to add to the address of its source; a multiple of the widest unit
- *   dst_shift  (IN)  the same of its destination */
+ *   dst_shift  (IN)  the same of its destination
+ *   flag       (IN)  to be set at its end, or that of the slot, borrowed
+ *   queued     (IN)  its state; NULL: nobody asks for it */
 void MPII_Gpudt_slot_join(struct MPII_Gpudt_slot *slot, int place, uint64_t src_shift,
-                          uint64_t dst_shift);
+                          uint64_t dst_shift, const struct MPII_Gpudt_flag *flag,
+                          struct MPII_Gpudt_queued *queued);
 
 /* Launch the moves of a slot, if it has any; the engine's context is current.
  *   flights  (IN/OUT)  of the stream; the launch is noted there */

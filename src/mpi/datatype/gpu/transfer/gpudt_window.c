@@ -268,7 +268,7 @@ int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt
     work = MPII_Gpudt_op_make(buffer.size, lane);
     MPIR_ERR_CHKANDJUMP1(!work, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
                          "GPU operation");
-    work->queued.may_lead = may_lead;
+    work->queued.may_lead = work->queued.ends_with_batch = may_lead;
     mpi_errno = MPII_Gpudt_target_map(target, engine, &work->mapping, &mem);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (work->mapping == NULL)

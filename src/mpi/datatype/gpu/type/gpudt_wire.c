@@ -17,7 +17,7 @@
 #define NKEPT 64
 
 struct wire {
-    uint64_t id;
+    uint64_t id;                /* MPII_Gpudt_wire_id reads it */
     int64_t nrecords, depth;
     int64_t lookaside_sz, base_displ, size, extent, true_lb, true_extent;
     int64_t displ_gcd, block_gcd, nblocks;

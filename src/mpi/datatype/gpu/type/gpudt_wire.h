@@ -18,6 +18,12 @@ size_t MPII_Gpudt_wire_sz(const struct MPII_Gpudt_type *type);
  *   mem  (OUT)  MPII_Gpudt_wire_sz bytes, aligned to 8 */
 void MPII_Gpudt_wire_write(const struct MPII_Gpudt_type *type, void *mem);
 
+/* The id of a state in the process that wrote it, which it never uses again. */
+static inline uint64_t MPII_Gpudt_wire_id(const void *mem)
+{
+    return *(const uint64_t *) mem;
+}
+
 /* Get the state that another process wrote; made at the first use and kept for a while.
  *   process  (IN)   number of that process
  *   mem, sz  (IN)   what it wrote, aligned to 8
