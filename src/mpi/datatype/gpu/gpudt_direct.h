@@ -104,6 +104,11 @@ int MPIR_Gpudt_offer_pull(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken);
 
+/* The same for a caller who has decided that the memory is worth mapping, and whose offers have the
+ * description of the datatype in them. */
+int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
+                              MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken);
+
 /* What a receive gives. */
 struct MPIR_Gpudt_receive {
     void *buf;
@@ -126,18 +131,13 @@ bool MPIR_Gpudt_pulls_exist(void);
 
 /* Messages that one of n bytes can join. NULL: there are none. Valid until the next call of a function
  * of this file. The offer may be one that the sender withdraws meanwhile: then the answer is useless. */
-MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
-                                          const struct MPIR_Gpudt_receive *r, MPI_Aint n);
+const MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
+                                                const struct MPIR_Gpudt_receive *r, MPI_Aint n);
 
 /* Join them, by an offer that was accepted. Returns the operation, which is in flight; NULL: they wait no
  * more, or there is no memory, and nothing was started. */
 MPIR_Gpudt_op *MPIR_Gpudt_pulls_join(const MPIR_Gpudt_pulls_t * pulls, const MPIR_Gpudt_offer_t * offer,
                                      const struct MPIR_Gpudt_receive *r);
-
-/* The same for a caller who has decided that the memory is worth mapping, and whose offers have the
- * description of the datatype in them. */
-int MPIR_Gpudt_offer_pull_now(const MPIR_Gpudt_offer_t * offer, MPIR_Gpudt_buffer * buffer,
-                              MPI_Aint n, MPIR_Gpudt_op ** op, bool * is_taken);
 
 /* Count a collective for which offers were not exchanged. */
 void MPIR_Gpudt_count_offers_kept(void);

@@ -396,8 +396,8 @@ bool MPIR_Gpudt_pulls_exist(void)
     return false;
 }
 
-MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
-                                          const struct MPIR_Gpudt_receive *r, MPI_Aint n)
+const MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
+                                                const struct MPIR_Gpudt_receive *r, MPI_Aint n)
 {
     return NULL;
 }

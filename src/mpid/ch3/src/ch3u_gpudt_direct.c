@@ -258,11 +258,12 @@ bool MPIDI_Gpudt_direct_join(MPIDI_VC_t * vc, MPIR_Request * rreq, int which)
     const bool must_claim = which == MPIR_GPUDT_WAY__PULLED;
     const int64_t total = rreq->dev.recv_data_sz;
     const MPIR_Gpudt_offer_t *offer;
-    MPIR_Gpudt_pulls_t *pulls;
+    const MPIR_Gpudt_pulls_t *pulls;
     MPIR_Gpudt_op *op;
 
     if (!MPIR_Gpudt_pulls_exist() || name->grain < 0 || total == 0 ||
-        MPIDI_Gpudt_room(rreq) < total || vc->state == MPIDI_VC_STATE_MORIBUND || !MPIDI_Gpudt_peer_meet(vc, &name->pool))
+        MPIDI_Gpudt_room(rreq) < total || vc->state == MPIDI_VC_STATE_MORIBUND ||
+        !MPIDI_Gpudt_peer_meet(vc, &name->pool))
         return false;
     offer = MPIDU_gpudt_offer_find(name);
     pulls = offer ? MPIR_Gpudt_pulls_find(offer, &to, total) : NULL;

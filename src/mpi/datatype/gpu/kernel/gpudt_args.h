@@ -31,6 +31,8 @@
  * head and tail. */
 #define MPII_GPUDT_THREADS    256       /* threads of a block, in every kernel */
 #define MPII_GPUDT_LINE_SZ    128       /* bytes; the unit of stores to packed memory */
+#define MPII_GPUDT_UNIT_MAX   16        /* bytes of the widest unit; addresses that differ by multiples
+                                         * of it have one plan */
 #define MPII_GPUDT_MAX_LEVELS 6 /* strides of a box, its block included */
 #define MPII_GPUDT_MAX_NODES  12        /* nodes passed with the launch */
 #define MPII_GPUDT_MAX_MAP    1024      /* units of a type in a map, at most */

@@ -48,7 +48,8 @@ struct MPII_Gpudt_plan_in {
     int max_blocks;             /* maximum number of thread blocks; 0: the measured optimum */
     struct MPII_Gpudt_image_at image;   /* the type's image on that device */
     double switch_ns;           /* added to the cost of kernels for switching the GPU's context */
-    int max_unit;               /* bytes of a unit, at most, a power of two; 0: 16 */
+    int max_unit;               /* bytes of a unit, at most, a power of two; 0:
+                                 * MPII_GPUDT_UNIT_MAX */
     int wide;                   /* 1: kernels with 64-bit indices even where 32 bits suffice */
     unsigned allowed;           /* bit (1 << strategy): may be used. TREE is used if no other one is
                                  * allowed */

@@ -49,7 +49,6 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define UNIT_MAX 16             /* bytes; the widest unit of the kernels */
 
 /* Contiguous memory as a datatype of one block, which may be longer than the range to move. */
 struct contig {
@@ -64,7 +63,7 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     const int64_t len = in->last - in->first;
 
     in->user += (uint64_t) in->first;
-    in->first = (int64_t) (in->user % UNIT_MAX);
+    in->first = (int64_t) (in->user % MPII_GPUDT_UNIT_MAX);
     in->last = in->first + len;
     in->user -= (uint64_t) in->first;
     in->allowed = 1u << MPII_GPUDT_STRATEGY__BOX;
@@ -75,11 +74,11 @@ static void contig_set(struct contig *c, struct MPII_Gpudt_plan_in *in)
     c->record.kind = MPII_GPUDT_KIND__BLOCK;
     c->record.child = -1;
     c->record.count = 1;
-    c->record.size = (in->last + UNIT_MAX - 1) / UNIT_MAX * UNIT_MAX;
+    c->record.size = (in->last + MPII_GPUDT_UNIT_MAX - 1) / MPII_GPUDT_UNIT_MAX * MPII_GPUDT_UNIT_MAX;
     c->serial.nrecords = c->serial.depth = 1;
     c->serial.records = &c->record;
     c->serial.size = c->serial.extent = c->serial.true_extent = c->record.size;
-    c->serial.block_gcd = UNIT_MAX;
+    c->serial.block_gcd = MPII_GPUDT_UNIT_MAX;
     c->serial.nblocks = 1;
     in->serial = &c->serial;
     in->top = &c->record;

@@ -76,12 +76,25 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
     return op;
 }
 
+void MPII_Gpudt_op_reset(MPIR_Gpudt_op * op)
+{
+    op->oldest = op->nbusy = op->nslices = 0;
+    op->started = 0;
+    op->nlooks = 0;
+    MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
+    op->queued.mpi_errno = MPI_SUCCESS;
+    op->queued.batch = 0;
+    op->noted = 0;
+    op->is_flying = op->is_copy = false;
+}
+
 MPIR_Gpudt_op *MPII_Gpudt_op_make_like(const MPIR_Gpudt_op * lead)
 {
     MPIR_Gpudt_op *op = MPII_Gpudt_op_make(lead->n, lead->lane);
 
     if (unlikely(op == NULL))
         return NULL;
+    MPII_Gpudt_op_reset(op);
     op->drv = lead->drv;
     op->engine = lead->engine;
     op->src.type = lead->src.type;
@@ -93,19 +106,12 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make_like(const MPIR_Gpudt_op * lead)
         MPII_Gpudt_type_add_ref(op->dst.type);
     if (op->mapping)
         MPII_Gpudt_import_open(op->mapping);
-    MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
-    op->queued.mpi_errno = MPI_SUCCESS;
     op->queued.may_wait = lead->queued.may_wait;
-    op->queued.batch = 0;
     op->is_blocking = false;
     op->is_direct = true;
     op->step[0] = lead->step[0];
     op->slice_sz = op->started = op->n;
     op->nslices = op->nbusy = 1;
-    op->oldest = 0;
-    op->nlooks = 0;
-    op->noted = 0;
-    op->is_flying = op->is_copy = false;
     memset(&op->slice[0], 0, sizeof(op->slice[0]));
     op->slice[0].len = op->n;
     op->slice[0].nsteps = 1;

@@ -109,6 +109,9 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
  * yet. NULL: there is no memory. */
 MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane);
 
+/* Set what tells how far an operation has come to nothing. */
+void MPII_Gpudt_op_reset(MPIR_Gpudt_op * op);
+
 /* An operation like one that is in flight, whose only move is queued, with references to what that one
  * holds: in flight as well, but for its flag, and not counted. Its sides are not set. NULL: there is no
  * memory. */

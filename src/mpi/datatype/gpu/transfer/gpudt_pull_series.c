@@ -32,7 +32,6 @@
 #include "engine/gpudt_memops.h"
 #include "type/gpudt_wire.h"
 
-#define UNIT_MAX 16             /* bytes; the widest unit of the kernels */
 #define NSERIES 8               /* that are remembered, of all processes */
 
 /* Nothing here is a reference: unless the batch waits, all of it may be outdated. */
@@ -46,7 +45,7 @@ static struct MPIR_Gpudt_pulls {
     unsigned long long to_id;   /* of the allocation */
     struct MPII_Gpudt_allocation allocation;    /* that allocation; sz 0: not known yet */
     uint64_t process, id;       /* of the sender's allocation */
-    int64_t addr, size;         /* of the sender's buffer, as in the offer */
+    int64_t addr;               /* of the sender's buffer, as in the offer */
     uint64_t type;              /* the sender's id of its datatype; 0: contiguous */
     struct MPII_Gpudt_record top;
     int64_t stage_cost;
@@ -63,7 +62,13 @@ static int series_end(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-/* The sender's id of an offered buffer's datatype, which is part of the offer. */
+/* Whether an offered buffer's datatype, if it has one, is part of the offer. */
+static bool has_type(const MPIR_Gpudt_offer_t * offer)
+{
+    return offer->type_sz == 0 || offer->type_at == MPIR_GPUDT_TYPE__INLINE;
+}
+
+/* The sender's id of a datatype that is part of an offer. */
 static uint64_t offered_type(const MPIR_Gpudt_offer_t * offer)
 {
     return offer->type_sz ? MPII_Gpudt_wire_id(offer->type) : 0;
@@ -83,10 +88,10 @@ void MPIR_Gpudt_pulls_note(const MPIR_Gpudt_offer_t * offer, const struct MPIR_G
     /* Memory of other kinds is described by more than its number. At absolute addresses, blocks may be
      * anywhere */
     if (op == NULL || op->queued.batch == 0 ||
-        !MPII_Gpudt_batch_is_open(op->engine, op->lane, op->queued.batch) || op->n != offer->size || buffer->id == 0 ||
-        to_type == 0 || r->buf == MPI_BOTTOM || side->ptr.mem != MPIR_GPUDT_MEM__DEVICE ||
-        MPIR_Gpudt_ptr_is_private(&side->ptr) || offer->export.is_range ||
-        (offer->type_sz && offer->type_at != MPIR_GPUDT_TYPE__INLINE))
+        !MPII_Gpudt_batch_is_open(op->engine, op->lane, op->queued.batch) ||
+        op->n != offer->size || buffer->id == 0 || to_type == 0 || r->buf == MPI_BOTTOM ||
+        side->ptr.mem != MPIR_GPUDT_MEM__DEVICE || MPIR_Gpudt_ptr_is_private(&side->ptr) ||
+        offer->export.is_range || !has_type(offer))
         return;
     if (!has_finalizer)
         MPIR_Add_finalize(series_end, NULL, 0);
@@ -95,8 +100,7 @@ void MPIR_Gpudt_pulls_note(const MPIR_Gpudt_offer_t * offer, const struct MPIR_G
         .batch = op->queued.batch,.engine = op->engine,.lane = op->lane,.lead = op,
         .to = *r,.to_type = to_type,.to_id = buffer->id,
         .process = offer->export.process,.id = offer->export.id,
-        .addr = offer->addr,.size = offer->size,
-        .type = offered_type(offer),.top = offer->top,.stage_cost = stage_cost(offer),
+        .addr = offer->addr,.type = offered_type(offer),.top = offer->top,.stage_cost = stage_cost(offer),
         .forced = MPIR_CVAR_GPUDT_DIRECT
     };
 }
@@ -122,11 +126,10 @@ static bool is_alike(const struct MPIR_Gpudt_pulls *s, const MPIR_Gpudt_offer_t 
     const uint64_t shifts = ((uint64_t) offer->addr - (uint64_t) s->addr) |
         ((uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) s->to.buf);
 
-    return s->size == n && offer->size == n && s->to.count == r->count && s->to.ways == r->ways &&
-        s->forced == MPIR_CVAR_GPUDT_DIRECT &&
-        shifts % UNIT_MAX == 0 && s->id == offer->export.id &&
-        s->process == offer->export.process && s->to_type == MPII_Gpudt_type_key(r->datatype) &&
-        (offer->type_sz == 0 || offer->type_at == MPIR_GPUDT_TYPE__INLINE) &&
+    return s->lead->n == n && offer->size == n && s->to.count == r->count && s->to.ways == r->ways &&
+        s->forced == MPIR_CVAR_GPUDT_DIRECT && shifts % MPII_GPUDT_UNIT_MAX == 0 &&
+        s->id == offer->export.id && s->process == offer->export.process &&
+        s->to_type == MPII_Gpudt_type_key(r->datatype) && has_type(offer) &&
         s->type == offered_type(offer) &&
         (s->type == 0 || memcmp(&s->top, &offer->top, sizeof(s->top)) == 0) &&
         stage_cost(offer) >= s->stage_cost;
@@ -137,8 +140,8 @@ bool MPIR_Gpudt_pulls_exist(void)
     return MPII_Gpudt_batch_are_any_open();
 }
 
-MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
-                                          const struct MPIR_Gpudt_receive *r, MPI_Aint n)
+const MPIR_Gpudt_pulls_t *MPIR_Gpudt_pulls_find(const MPIR_Gpudt_offer_t * offer,
+                                                const struct MPIR_Gpudt_receive *r, MPI_Aint n)
 {
     if (r->buf == MPI_BOTTOM)
         return NULL;

@@ -28,7 +28,6 @@
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_memops.h"
 
-#define UNIT_MAX 16             /* bytes; the widest unit of the kernels */
 
 /* Whether an operation is of the kind of a series.
  *   type, buftype  (IN)  keys of its datatypes */
@@ -40,7 +39,7 @@ static bool is_alike(const MPIR_Gpudt_series_t * s, const struct MPIR_Gpudt_rma 
         ((uint64_t) (uintptr_t) r->buf - (uint64_t) (uintptr_t) first->buf);
 
     return s->type == type && s->buftype == buftype && first->count == r->count &&
-        first->bufcount == r->bufcount && first->is_get == r->is_get && shifts % UNIT_MAX == 0;
+        first->bufcount == r->bufcount && first->is_get == r->is_get && shifts % MPII_GPUDT_UNIT_MAX == 0;
 }
 
 /* The place of a series; one that is not remembered takes that of the oldest.

@@ -23,15 +23,7 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
     const struct MPII_Gpudt_side *lead = MPII_Gpudt_lead(op);
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
 
-    op->oldest = op->nbusy = op->nslices = 0;
-    op->started = 0;
-    op->nlooks = 0;
-    MPL_atomic_relaxed_store_int(&op->queued.is_queued, 0);
-    op->queued.mpi_errno = MPI_SUCCESS;
-    op->queued.batch = 0;
-    op->noted = 0;
-    op->is_flying = op->is_copy = false;
-
+    MPII_Gpudt_op_reset(op);
     op->engine = lead->engine;
     mpi_errno = lead->engine ?
         MPII_Gpudt_ctx_enter(op->drv, lead->engine->device, lead->engine->ctx, &entered) :
