@@ -62,6 +62,10 @@ static inline bool MPIR_Gpudt_is_present(void)
     return unlikely(MPIR_Gpudt_is_possible()) && MPIR_Gpudt_is_loaded();
 }
 
+/* Whether any buffer of the process is or may ever be on a GPU, as far as the library finds out by itself: not
+ * without a driver on a node without a GPU. */
+bool MPIR_Gpudt_may_become_present(void);
+
 /* An operation in flight. NULL stands for a complete operation. */
 typedef struct MPIR_Gpudt_op MPIR_Gpudt_op;
 

@@ -204,6 +204,11 @@ bool MPIR_Gpudt_is_loaded(void)
     return false;
 }
 
+bool MPIR_Gpudt_may_become_present(void)
+{
+    return false;
+}
+
 bool MPIR_Gpudt_host_register(const void *gpu_addr, void *mem, size_t sz, bool is_own)
 {
     return false;

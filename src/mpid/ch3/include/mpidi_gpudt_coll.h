@@ -11,58 +11,60 @@
 
 #include <stdbool.h>
 
-/* Do a collective, if all processes of the communicator have their buffers on GPUs of one node and
- * can map each other's. The arguments are those of the MPIR functions of these names.
- *   mpi_errno_ptr  (OUT)  the error; untouched where false is returned
- * Return whether it was done, or failed; the same in all processes. */
-bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                           MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
-                        MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                        int *mpi_errno_ptr);
-bool MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                      MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                           MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                            void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                            int *mpi_errno_ptr);
-bool MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                         void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                         MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
-                          const MPI_Aint * displs, MPI_Datatype sendtype, void *recvbuf,
-                          MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+/* Whether calls of a communicator may be done in one of the ways below at all, as far as is known; the same in
+ * all processes. On a node without a GPU, calls pay for nothing else once a blocking one has asked. */
+static inline bool MPIDI_Gpudt_coll_may_ask(const MPIR_Comm * comm)
+{
+    return unlikely(comm->dev.gpudt_coll.place != MPIDI_GPUDT_COLL__FAR);
+}
+
+/* Do a collective: in one of the ways below if all processes of the communicator have their buffers on GPUs
+ * of one node and can map each other's, or else by MPICH's algorithms. The arguments are those of the MPIR
+ * functions of these names. */
+int MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                       MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                     MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                               MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-bool MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
-                           const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
-                           const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
-                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                           int *mpi_errno_ptr);
-bool MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
-                           const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                           const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
-                           const MPI_Datatype recvtypes[], MPIR_Comm * comm,
-                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+                          MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                      MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                       MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                        MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                        MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                        MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * displs,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                          const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                          const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                          MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag);
+int MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                          const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                          const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                          const MPI_Datatype recvtypes[], MPIR_Comm * comm,
+                          MPIR_Errflag_t * errflag);
 
 /* What is done with a call that is nonblocking or persistent, as described by its arguments.
  *   request        (IN/OUT)  as said at the functions of this type

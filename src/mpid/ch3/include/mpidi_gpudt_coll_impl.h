@@ -19,7 +19,8 @@ struct MPIDI_Gpudt_coll_name {
     uint64_t gpu;
     int64_t bytes;              /* of the operand */
     int32_t is_able;            /* false: its buffers are not for this way */
-    int32_t has_gpu;            /* false: not even one with datatypes is */
+    int16_t has_gpu;            /* false: not even one with datatypes is */
+    int16_t can_have_gpu;       /* false: nor will there be one, MPIR_Gpudt_may_become_present */
 };
 
 /* How the buffers of a process are mapped. */
@@ -56,7 +57,8 @@ struct MPIDI_Gpudt_coll_call {
     struct MPIDI_Gpudt_pace *pace;      /* of the communicator, for this kind and size */
     MPIR_Gpudt_buffer *in_buffer, *out_buffer;  /* NULL: not described */
     struct MPIDI_Gpudt_coll_name *name; /* of all processes */
-    bool is_on_host;            /* no process can have GPU memory; known once they have told */
+    bool is_on_host;            /* no process has GPU memory; known once they have told */
+    bool can_have_gpu;          /* one may have later; known at that time, too */
 };
 
 /* How a process ended a call. */
@@ -66,24 +68,81 @@ enum MPIDI_Gpudt_end_e {
     MPIDI_GPUDT_END__FAILED
 };
 
-/* The pace of a kind and size of calls among processes of one node; NULL: they never ask.
+/* Find out where the processes of a communicator are. Only what is the same in all of them may count. */
+enum MPIDI_Gpudt_coll_place_e MPIDI_Gpudt_coll_place_find(const MPIR_Comm * comm);
+
+/* Whether the processes are in such a place, and may do calls in another way than MPICH's. */
+static inline bool MPIDI_Gpudt_coll_is_at(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_place_e place)
+{
+    MPIDI_Gpudt_coll_t *coll = &comm->dev.gpudt_coll;
+
+    if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
+        coll->place = MPIDI_Gpudt_coll_place_find(comm);
+    return coll->place == place && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_never;
+}
+
+/* No process of a communicator can have a GPU, now or later: let none ask again. To be called by all of
+ * them in a blocking call, when no other call depends on a pace. */
+static inline void MPIDI_Gpudt_coll_give_up(MPIR_Comm * comm)
+{
+    if (MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
+        comm->dev.gpudt_coll.place = MPIDI_GPUDT_COLL__FAR;
+}
+
+/* The pace of a kind and size of calls.
  *   bytes  (IN)  the same in all processes */
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                               uint64_t bytes);
+static inline struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace_at(MPIR_Comm * comm,
+                                                                enum MPIDI_Gpudt_coll_e kind,
+                                                                uint64_t bytes)
+{
+    return &comm->dev.gpudt_coll.pace[kind][63 - __builtin_clzll(bytes | 1)];
+}
+
+/* The same among processes of one node; NULL: they never ask. */
+static inline struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm,
+                                                             enum MPIDI_Gpudt_coll_e kind,
+                                                             uint64_t bytes)
+{
+    return MPIDI_Gpudt_coll_is_at(comm, MPIDI_GPUDT_COLL__ON_NODE) ?
+        MPIDI_Gpudt_coll_pace_at(comm, kind, bytes) : NULL;
+}
 
 /* Whether a call of that kind and size asks. To be called once for each, in their order. */
-bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace);
+static inline bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace)
+{
+    bool is_first;
+
+    if (likely(pace->pause > 0)) {
+        pace->pause--;
+        return false;
+    }
+    /* A communicator may be made for a single call, on the host */
+    is_first = !pace->has_begun;
+    pace->has_begun = true;
+    return !is_first || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
+}
+
+/* Wait until the nonblocking calls of a communicator no longer depend on a pace, or until all of
+ * them have ended, or left this way (ch3u_gpudt_icoll.c). */
+void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace);
+void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm);
 
 /* Whether a blocking call asks the other processes of its node: how often that is done depends on
  * what they were told before by calls of that kind and size, which is the same in all of them.
  *   bytes  (IN)  the same in all processes
  * Returns the pace, to be set afterwards; NULL: the call does not ask. */
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                              uint64_t bytes);
+static inline struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm,
+                                                            enum MPIDI_Gpudt_coll_e kind,
+                                                            uint64_t bytes)
+{
+    struct MPIDI_Gpudt_pace *pace = MPIDI_Gpudt_coll_pace(comm, kind, bytes);
 
-/* The same for processes on several nodes. */
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask_nodes(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                                    uint64_t bytes);
+    if (pace == NULL)
+        return NULL;
+    if (unlikely(comm->dev.gpudt_coll.line))
+        MPIDI_Gpudt_icoll_pace_wait(comm, pace);
+    return unlikely(MPIDI_Gpudt_coll_asks(pace)) ? pace : NULL;
+}
 
 /* Let the next calls ask less and less often, or each of them. */
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
@@ -93,8 +152,18 @@ void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible);
  *   bytes    (IN)      the same in all processes */
 bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes);
 
-/* Set the extent of a reduction, and its bytes. Returns false if it is never done this way. */
-bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes);
+/* The bytes by which reductions are classed; 0: one that is never done this way. With an operation of
+ * the user, the processes' datatypes may have different extents; predefined ones are of predefined
+ * datatypes. */
+static inline uint64_t MPIDI_Gpudt_coll_bytes(MPI_Aint n, MPI_Datatype datatype, MPI_Op op)
+{
+    MPI_Aint extent;
+
+    if (n == 0 || !HANDLE_IS_BUILTIN(op))
+        return 0;
+    MPIR_Datatype_get_extent_macro(datatype, extent);
+    return (uint64_t) n * (uint64_t) MPL_MAX(extent, 1);
+}
 
 /* Whether kernels may write to memory of other processes. With fault tolerance, another process may have
  * returned an error that this one does not know of yet, and use the memory for something else. */
@@ -103,13 +172,13 @@ static inline bool MPIDI_Gpudt_coll_may_write(void)
     return !MPIR_CVAR_ENABLE_FT;
 }
 
-/* Set the members of an allgather but comm and errflag. Returns false if it is not for this way, which all
+/* Set the members of an allgather but comm, errflag and pace. Returns false if it is not for this way, which all
  * processes know. */
 bool MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
                                     MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
                                     MPI_Datatype recvtype);
 
-/* Set the members of a long broadcast but comm and errflag. Returns false, by what is the same in all
+/* Set the members of a long broadcast but comm, errflag and pace. Returns false, by what is the same in all
  * processes, if it is not done by shares. */
 bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
                                 MPI_Datatype datatype, int root);
@@ -122,7 +191,7 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
 /* Forget all buffers (ch3u_gpudt_known.c). */
 void MPIDI_Gpudt_past_free(struct MPIDI_Gpudt_past *past);
 
-/* Describe the buffers of this process.
+/* Describe the buffers of this process, and set the extent.
  *   own  (OUT)  what it tells the others */
 void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_coll_name *own);
 
@@ -144,11 +213,6 @@ void MPIDI_Gpudt_coll_export(const struct MPIDI_Gpudt_coll_call *c,
 /* Note how those of all are. */
 void MPIDI_Gpudt_coll_exported(const struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpudt_known *k,
                                const struct MPIDI_Gpudt_coll_exports *all);
-
-/* Wait until the nonblocking calls of a communicator no longer depend on a pace, or until all of
- * them have ended, or left this way (ch3u_gpudt_icoll.c). */
-void MPIDI_Gpudt_icoll_pace_wait(MPIR_Comm * comm, const struct MPIDI_Gpudt_pace *pace);
-void MPIDI_Gpudt_icoll_wait(MPIR_Comm * comm);
 
 /* Exchanges of what the processes tell each other (ch3u_gpudt_agree.c): the collectives of these
  * names on sz bytes from and to each process, in memory of which no driver is asked, such as the
@@ -227,22 +291,24 @@ int MPIDI_Gpudt_coll_parts_by_messages(const struct MPIDI_Gpudt_coll_call *c, co
  * (ch3u_gpudt_refuse.c). */
 void MPIDI_Gpudt_coll_refuse(const struct MPIDI_Gpudt_coll_call *c, int mpi_errno);
 
-/* As MPIDI_Gpudt_allgather, with any datatypes (ch3u_gpudt_move.c). */
+/* The collectives of these names, of blocks of any datatypes and size, that ask (ch3u_gpudt_move.c).
+ *   pace           (IN/OUT)  from MPIDI_Gpudt_coll_ask
+ *   mpi_errno_ptr  (OUT)     the error; untouched where false is returned
+ * Return whether it was done, or failed; the same in all processes. */
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                 MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-
-/* As MPIDI_Gpudt_bcast, of any datatypes and size (ch3u_gpudt_move.c). */
+                                 MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                 struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr);
 bool MPIDI_Gpudt_bcast_typed(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                             MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
-
-/* As MPIDI_Gpudt_alltoall, with blocks of any datatype and size (ch3u_gpudt_move.c). */
+                             MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                             struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr);
 bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                 void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr);
+                                MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr);
 
 /* The collectives of these names among processes on several nodes, each node's part by a collective
- * of its own (ch3u_gpudt_nodes.c). Return as the functions in mpidi_gpudt_coll.h.
+ * of its own (ch3u_gpudt_nodes.c). Return as MPIDI_Gpudt_bcast_typed.
  *   bytes  (IN)  by which calls are classed, the same in all processes */
 bool MPIDI_Gpudt_nodes_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                  MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,

@@ -20,7 +20,8 @@ struct MPIDI_Gpudt_ability {
     int64_t bytes;              /* of a block, or -1; if processes disagree, none is able to */
     int64_t offer_sz;           /* of the longest offer; 0: it sends nothing */
     uint64_t gpu;               /* name; 0: none takes part */
-    int64_t is_able;            /* false: its buffers are not for this way */
+    int32_t is_able;            /* false: its buffers are not for this way */
+    int32_t can_have_gpu;       /* as in struct MPIDI_Gpudt_coll_name */
     uint64_t last;              /* number of the last exchange of offers that it knows of */
     uint64_t same[MPIDI_GPUDT_NKEPT];   /* of those in which it offered the same; 0: none */
 };
@@ -41,6 +42,17 @@ struct MPIDI_Gpudt_block {
     MPI_Datatype datatype;
 };
 #define MPIDI_GPUDT_NO_BLOCK ((struct MPIDI_Gpudt_block) {.datatype = MPI_BYTE })
+
+/* Bytes of blocks up to which calls are of one class: which MPICH, too, moves by one algorithm, so
+ * that a program that passes different lengths gets an error and not different classes. */
+#define MPIDI_GPUDT_MAX_SHORT 12288
+
+/* The bytes by which calls are classed, for MPIDI_Gpudt_coll_pace.
+ *   bytes  (IN)  of a block, the same in all processes; -1: they may differ */
+static inline uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes)
+{
+    return bytes > MPIDI_GPUDT_MAX_SHORT ? (uint64_t) bytes : 0;
+}
 
 static inline MPI_Aint MPIDI_Gpudt_bytes_of(MPI_Aint count, MPI_Datatype datatype)
 {
@@ -80,10 +92,6 @@ struct MPIDI_Gpudt_move {
     int64_t offer_sz;           /* bytes of a slot in this call */
     char *slots;                /* offers of this process, and those to it */
 };
-
-/* The bytes by which calls are classed, for MPIDI_Gpudt_coll_pace.
- *   bytes  (IN)  of a block, the same in all processes; -1: they may differ */
-uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes);
 
 /* Set what this process sends and receives, and what it copies from itself; in place, it has that.
  *   m  (IN/OUT)  its first six members are set */

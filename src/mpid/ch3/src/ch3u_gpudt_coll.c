@@ -27,8 +27,9 @@
  * The processes must agree, call by call, whether to exchange names, though some of them may
  * have their operands in host memory or no GPU at all. What they decide by is therefore the same
  * in all: the communicator, the call and its bytes, and what was exchanged before. After calls
- * that could not be done here, the next ones of that size do not ask, nor does the first one; so
- * programs on the host do not pay. Nonblocking calls decide in the same way
+ * that could not be done here, the next ones of that size do not ask, nor does the first one. Once all
+ * processes have told in a blocking call that they will never have a GPU, no call of the communicator asks
+ * again. So programs on the host do not pay. Nonblocking calls decide in the same way
  * (ch3u_gpudt_icoll.c), and so do the starts of a persistent one, by what its own starts before
  * have shown (ch3u_gpudt_pcoll.c). */
 
@@ -83,8 +84,7 @@ cvars:
 
 /* ---- the communicator ---- */
 
-/* Where the processes of a communicator are. Only what is the same in all of them may count. */
-static enum MPIDI_Gpudt_coll_place_e place_of(MPIR_Comm * comm)
+enum MPIDI_Gpudt_coll_place_e MPIDI_Gpudt_coll_place_find(const MPIR_Comm * comm)
 {
     MPIDI_VC_t *vc;
 
@@ -110,59 +110,6 @@ void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
     MPIDI_Gpudt_kept_free(comm);
 }
 
-/* As MPIDI_Gpudt_coll_pace, for processes in any place. */
-static struct MPIDI_Gpudt_pace *pace_of(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_place_e place,
-                                        enum MPIDI_Gpudt_coll_e kind, uint64_t bytes)
-{
-    MPIDI_Gpudt_coll_t *coll = &comm->dev.gpudt_coll;
-    int size = 0;
-
-    if (unlikely(coll->place == MPIDI_GPUDT_COLL__NEW))
-        coll->place = place_of(comm);
-    if (coll->place != place || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_never)
-        return NULL;
-    for (; bytes > 1; bytes /= 2)
-        size++;
-    return &coll->pace[kind][size];
-}
-
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_pace(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                               uint64_t bytes)
-{
-    return pace_of(comm, MPIDI_GPUDT_COLL__ON_NODE, kind, bytes);
-}
-
-bool MPIDI_Gpudt_coll_asks(struct MPIDI_Gpudt_pace *pace)
-{
-    /* A communicator may be made for a single call, on the host */
-    if (!pace->has_begun && MPIR_CVAR_GPUDT_COLL != MPIR_CVAR_GPUDT_COLL_always)
-        pace->pause = 1;
-    pace->has_begun = true;
-    if (pace->pause == 0)
-        return true;
-    pace->pause--;
-    return false;
-}
-
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                              uint64_t bytes)
-{
-    struct MPIDI_Gpudt_pace *pace = MPIDI_Gpudt_coll_pace(comm, kind, bytes);
-
-    if (pace == NULL)
-        return NULL;
-    MPIDI_Gpudt_icoll_pace_wait(comm, pace);
-    return MPIDI_Gpudt_coll_asks(pace) ? pace : NULL;
-}
-
-struct MPIDI_Gpudt_pace *MPIDI_Gpudt_coll_ask_nodes(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
-                                                    uint64_t bytes)
-{
-    struct MPIDI_Gpudt_pace *pace = pace_of(comm, MPIDI_GPUDT_COLL__ON_NODES, kind, bytes);
-
-    return pace && MPIDI_Gpudt_coll_asks(pace) ? pace : NULL;
-}
-
 void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
 {
     pace->pause = is_possible ? 0 : pace->next_pause;
@@ -173,28 +120,6 @@ bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes)
 {
     *lost_us += LOST_US + LOST_US_PER_BYTE * (double) bytes;
     return *lost_us >= MAP_US || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
-}
-
-/* With an operation of the user, the processes' datatypes may have different extents; predefined
- * ones are of predefined datatypes. */
-bool MPIDI_Gpudt_coll_measure(struct MPIDI_Gpudt_coll_call *c, uint64_t * bytes)
-{
-    if (c->n == 0 || !HANDLE_IS_BUILTIN(c->op))
-        return false;
-    MPIR_Datatype_get_extent_macro(c->datatype, c->extent);
-    *bytes = (uint64_t) c->n * (uint64_t) MPL_MAX(c->extent, 1);
-    return true;
-}
-
-/* Whether this call asks the other processes. */
-static bool is_to_ask(struct MPIDI_Gpudt_coll_call *c)
-{
-    uint64_t bytes;
-
-    if (!MPIDI_Gpudt_coll_measure(c, &bytes))
-        return false;
-    c->pace = MPIDI_Gpudt_coll_ask(c->comm, c->kind, bytes);
-    return c->pace != NULL;
 }
 
 /* ---- calls ---- */
@@ -216,6 +141,8 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_icoll_wait(c->comm);
     k = MPIDI_Gpudt_coll_judge(c);
+    if (unlikely(!c->can_have_gpu))
+        MPIDI_Gpudt_coll_give_up(c->comm);
     if (k == NULL)
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_agree_prepare(c->comm);
@@ -237,13 +164,12 @@ static int call_try(struct MPIDI_Gpudt_coll_call *c, bool * is_done)
     goto fn_exit;
 }
 
+/* Do a call that asks. Returns as MPIDI_Gpudt_bcast_typed. */
 static bool call_do(struct MPIDI_Gpudt_coll_call *c, int *mpi_errno_ptr)
 {
     int mpi_errno;
     bool is_done = false;
 
-    if (likely(!is_to_ask(c)))
-        return false;
     mpi_errno = call_try(c, &is_done);
     if (unlikely(mpi_errno))
         MPIDI_Gpudt_coll_refuse(c, mpi_errno);
@@ -255,75 +181,145 @@ static bool call_do(struct MPIDI_Gpudt_coll_call *c, int *mpi_errno_ptr)
     return true;
 }
 
-bool MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                           MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+/* As MPIDI_Gpudt_coll_ask, for a reduction. Most calls do not ask: they must find that out before they
+ * describe anything. */
+static inline struct MPIDI_Gpudt_pace *reduction_ask(MPIR_Comm * comm,
+                                                     enum MPIDI_Gpudt_coll_e kind, MPI_Aint n,
+                                                     MPI_Datatype datatype, MPI_Op op)
 {
-    const bool is_in_place = sendbuf == MPI_IN_PLACE;
-    struct MPIDI_Gpudt_coll_call c = {
-        .kind = MPIDI_GPUDT_COLL__ALLREDUCE,.in = is_in_place ? recvbuf : sendbuf,.out = recvbuf,
-        .n = count,.n_out = count,.datatype = datatype,.op = op,.is_in_place = is_in_place,
-        .is_apt = true,.comm = comm,.errflag = errflag
-    };
+    const uint64_t bytes = MPIDI_Gpudt_coll_bytes(n, datatype, op);
 
-    return MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto &&
-        (call_do(&c, mpi_errno_ptr) ||
-         MPIDI_Gpudt_nodes_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag,
-                                     mpi_errno_ptr));
+    return bytes > 0 ? MPIDI_Gpudt_coll_ask(comm, kind, bytes) : NULL;
 }
 
-bool MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
-                        MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                        int *mpi_errno_ptr)
+/* For a call that is described in its arguments only where it asks. */
+#define CALL(...) (&(struct MPIDI_Gpudt_coll_call) {__VA_ARGS__})
+
+static bool allreduce_try(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLREDUCE;
     const bool is_in_place = sendbuf == MPI_IN_PLACE;
-    struct MPIDI_Gpudt_coll_call c = {
-        .kind = MPIDI_GPUDT_COLL__REDUCE,.in = is_in_place ? recvbuf : sendbuf,
-        .out = comm->rank == root ? recvbuf : NULL,
-        .n = count,.n_out = count,.datatype = datatype,.op = op,.root = root,
-        .is_in_place = is_in_place,.is_apt = true,.comm = comm,.errflag = errflag
-    };
+    struct MPIDI_Gpudt_pace *pace;
+
+    if (MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM != MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto)
+        return false;
+    if (unlikely(MPIDI_Gpudt_coll_is_at(comm, MPIDI_GPUDT_COLL__ON_NODES)))
+        return MPIDI_Gpudt_nodes_allreduce(sendbuf, recvbuf, count, datatype, op, comm, errflag,
+                                           mpi_errno_ptr);
+    pace = reduction_ask(comm, kind, count, datatype, op);
+    return unlikely(pace != NULL) &&
+        call_do(CALL(.kind = kind,.in = is_in_place ? recvbuf : sendbuf,.out = recvbuf,.n = count,
+                     .n_out = count,.datatype = datatype,.op = op,.is_in_place = is_in_place,
+                     .is_apt = true,.comm = comm,.errflag = errflag,.pace = pace), mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (allreduce_try(sendbuf, recvbuf, count, datatype, op, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Allreduce_impl(sendbuf, recvbuf, count, datatype, op, comm, errflag);
+}
+
+static bool reduce_try(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                       MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                       int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE;
+    const bool is_in_place = sendbuf == MPI_IN_PLACE;
+    struct MPIDI_Gpudt_pace *pace;
 
     /* Between groups, not all processes have a datatype */
-    return comm->comm_kind == MPIR_COMM_KIND__INTRACOMM &&
-        MPIR_CVAR_REDUCE_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto &&
-        (call_do(&c, mpi_errno_ptr) ||
-         MPIDI_Gpudt_nodes_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
-                                  mpi_errno_ptr));
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+        MPIR_CVAR_REDUCE_INTRA_ALGORITHM != MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto)
+        return false;
+    if (unlikely(MPIDI_Gpudt_coll_is_at(comm, MPIDI_GPUDT_COLL__ON_NODES)))
+        return MPIDI_Gpudt_nodes_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, errflag,
+                                        mpi_errno_ptr);
+    pace = reduction_ask(comm, kind, count, datatype, op);
+    return unlikely(pace != NULL) &&
+        call_do(CALL(.kind = kind,.in = is_in_place ? recvbuf : sendbuf,
+                     .out = comm->rank == root ? recvbuf : NULL,.n = count,.n_out = count,
+                     .datatype = datatype,.op = op,.root = root,.is_in_place = is_in_place,
+                     .is_apt = true,.comm = comm,.errflag = errflag,.pace = pace), mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                       MPI_Op op, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (reduce_try(sendbuf, recvbuf, count, datatype, op, root, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Reduce_impl(sendbuf, recvbuf, count, datatype, op, root, comm, errflag);
 }
 
 /* In place, a result would overwrite operands of other processes' parts. */
-bool MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                      MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+static bool reduce_scatter_block_try(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                     MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    struct MPIDI_Gpudt_coll_call c = {
-        .kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK,.in = sendbuf,.out = recvbuf,
-        .n = recvcount * comm->local_size,.n_out = recvcount,.datatype = datatype,.op = op,
-        .is_apt = true,.comm = comm,.errflag = errflag
-    };
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK;
+    const MPI_Aint n = recvcount * comm->local_size;
+    struct MPIDI_Gpudt_pace *pace;
 
-    return MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM ==
-        MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM_auto && sendbuf != MPI_IN_PLACE &&
-        call_do(&c, mpi_errno_ptr);
+    if (MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM !=
+        MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM_auto || sendbuf == MPI_IN_PLACE)
+        return false;
+    pace = reduction_ask(comm, kind, n, datatype, op);
+    return unlikely(pace != NULL) &&
+        call_do(CALL(.kind = kind,.in = sendbuf,.out = recvbuf,.n = n,.n_out = recvcount,
+                     .datatype = datatype,.op = op,.is_apt = true,.comm = comm,.errflag = errflag,
+                     .pace = pace), mpi_errno_ptr);
 }
 
-bool MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+int MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                                     MPIR_Errflag_t * errflag)
 {
-    /* Of this call some processes only may be in place, those that get a part of the result */
-    struct MPIDI_Gpudt_coll_call c = {
-        .kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER,.in = sendbuf,
-        .out = recvcounts[comm->rank] ? recvbuf : NULL,.n_out = recvcounts[comm->rank],
-        .counts = recvcounts,.datatype = datatype,.op = op,.is_apt = sendbuf != MPI_IN_PLACE,
-        .comm = comm,.errflag = errflag
-    };
+    int mpi_errno;
 
+    if (reduce_scatter_block_try(sendbuf, recvbuf, recvcount, datatype, op, comm, errflag,
+                                 &mpi_errno))
+        return mpi_errno;
+    return MPIR_Reduce_scatter_block_impl(sendbuf, recvbuf, recvcount, datatype, op, comm, errflag);
+}
+
+static bool reduce_scatter_try(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                               MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint n = 0, n_out;
+
+    if (MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM != MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto)
+        return false;
     for (int i = 0; i < comm->local_size; i++)
-        c.n += recvcounts[i];
-    return MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM ==
-        MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto && call_do(&c, mpi_errno_ptr);
+        n += recvcounts[i];
+    pace = reduction_ask(comm, kind, n, datatype, op);
+    if (likely(pace == NULL))
+        return false;
+    /* Of this call some processes only may be in place, those that get a part of the result */
+    n_out = recvcounts[comm->rank];
+    return call_do(CALL(.kind = kind,.in = sendbuf,.out = n_out ? recvbuf : NULL,.n = n,
+                        .n_out = n_out,.counts = recvcounts,.datatype = datatype,.op = op,
+                        .is_apt = sendbuf != MPI_IN_PLACE,.comm = comm,.errflag = errflag,
+                        .pace = pace), mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
+                               MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (reduce_scatter_try(sendbuf, recvbuf, recvcounts, datatype, op, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Reduce_scatter_impl(sendbuf, recvbuf, recvcounts, datatype, op, comm, errflag);
 }
 
 /* Where the data of a buffer begins, if it is contiguous; else is_contig is false. */
@@ -360,26 +356,62 @@ bool MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void 
     return true;
 }
 
-bool MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                           MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+static bool allgather_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
+    struct MPIDI_Gpudt_coll_call c;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint bytes;
 
-    if (MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM == MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto &&
-        MPIDI_Gpudt_coll_allgather_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype) &&
-        call_do(&c, mpi_errno_ptr))
-        return true;
-    return !c.is_on_host && MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf,
-                                                        recvcount, recvtype, comm, errflag,
-                                                        mpi_errno_ptr);
+    /* In an intercommunicator there may be datatypes that do not exist, as they are not used */
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+        MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM != MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM_auto)
+        return false;
+    bytes = MPIDI_Gpudt_bytes_of(recvcount, recvtype);
+    if (bytes == 0)
+        return false;
+    pace = MPIDI_Gpudt_coll_may_write() ?
+        MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__ALLGATHER, (uint64_t) bytes) : NULL;
+    if (unlikely(pace != NULL)) {
+        c = (struct MPIDI_Gpudt_coll_call) {.comm = comm,.errflag = errflag,.pace = pace };
+        (void) MPIDI_Gpudt_coll_allgather_set(&c, sendbuf, sendtype, recvbuf, recvcount, recvtype);
+        if (call_do(&c, mpi_errno_ptr))
+            return true;
+        if (c.is_on_host)
+            return false;
+    }
+    pace = MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__ALLGATHER_TYPED,
+                                MPIDI_Gpudt_move_class(bytes));
+    return unlikely(pace != NULL) &&
+        MPIDI_Gpudt_allgather_typed(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                    comm, errflag, pace, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                          MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (allgather_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, errflag,
+                      &mpi_errno))
+        return mpi_errno;
+    return MPIR_Allgather_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                               errflag);
+}
+
+/* Whether a broadcast is done by shares; the same in all processes. */
+static inline bool is_long(const MPIR_Comm * comm, MPI_Aint bytes)
+{
+    return comm->local_size > 2 && bytes >= MIN_LONG && MPIDI_Gpudt_coll_may_write();
 }
 
 bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
                                 MPI_Datatype datatype, int root)
 {
     c->n = MPIDI_Gpudt_bytes_of(count, datatype);
-    if (c->comm->local_size <= 2 || c->n < MIN_LONG || !MPIDI_Gpudt_coll_may_write())
+    if (!is_long(c->comm, c->n))
         return false;
     c->kind = MPIDI_GPUDT_COLL__BCAST_LONG;
     c->datatype = MPI_BYTE;
@@ -395,20 +427,52 @@ bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, M
     return true;
 }
 
-bool MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+static bool bcast_try(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                      MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
+    struct MPIDI_Gpudt_coll_call c;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint bytes;
 
     /* In an intercommunicator, not all processes have a datatype */
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
         MPIR_CVAR_BCAST_INTRA_ALGORITHM != MPIR_CVAR_BCAST_INTRA_ALGORITHM_auto)
         return false;
-    if (MPIDI_Gpudt_coll_bcast_set(&c, buffer, count, datatype, root) &&
-        call_do(&c, mpi_errno_ptr))
-        return true;
-    return !c.is_on_host && MPIDI_Gpudt_bcast_typed(buffer, count, datatype, root, comm, errflag,
-                                                    mpi_errno_ptr);
+    bytes = MPIDI_Gpudt_bytes_of(count, datatype);
+    if (bytes == 0)
+        return false;
+    if (unlikely(MPIDI_Gpudt_coll_is_at(comm, MPIDI_GPUDT_COLL__ON_NODES)))
+        return MPIDI_Gpudt_nodes_bcast(buffer, count, datatype, root,
+                                       MPIDI_Gpudt_move_class(bytes), comm, errflag, mpi_errno_ptr);
+    pace = is_long(comm, bytes) ?
+        MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__BCAST_LONG, (uint64_t) bytes) : NULL;
+    if (unlikely(pace != NULL)) {
+        c = (struct MPIDI_Gpudt_coll_call) {.comm = comm,.errflag = errflag,.pace = pace };
+        (void) MPIDI_Gpudt_coll_bcast_set(&c, buffer, count, datatype, root);
+        if (call_do(&c, mpi_errno_ptr))
+            return true;
+        if (c.is_on_host)
+            return false;
+    }
+    pace = MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__BCAST, MPIDI_Gpudt_move_class(bytes));
+    return unlikely(pace != NULL) &&
+        MPIDI_Gpudt_bcast_typed(buffer, count, datatype, root, comm, errflag, pace, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                      MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (bcast_try(buffer, count, datatype, root, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Bcast_impl(buffer, count, datatype, root, comm, errflag);
+}
+
+/* Whether the blocks of an all-to-all are written by their senders; the same in all processes. */
+static inline bool is_written(const MPIR_Comm * comm, MPI_Aint block)
+{
+    return (comm->local_size > 2 || block <= MAX_WRITTEN) && MPIDI_Gpudt_coll_may_write();
 }
 
 bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
@@ -417,7 +481,7 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
 {
     const MPI_Aint n = MPIDI_Gpudt_bytes_of(recvcount, recvtype);
 
-    if ((c->comm->local_size <= 2 && n > MAX_WRITTEN) || !MPIDI_Gpudt_coll_may_write())
+    if (!is_written(c->comm, n))
         return false;
     c->kind = MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN;
     c->datatype = MPI_BYTE;
@@ -434,20 +498,49 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
     return true;
 }
 
-bool MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                          void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                          MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+static bool alltoall_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
-    struct MPIDI_Gpudt_coll_call c = {.comm = comm,.errflag = errflag };
+    struct MPIDI_Gpudt_coll_call c;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint block;
 
-    /* In an intercommunicator there may be datatypes that do not exist, as they are not used */
-    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || sendbuf == MPI_IN_PLACE)
+    /* In an intercommunicator there may be datatypes that do not exist, as they are not used. In place, an
+     * all-to-all would overwrite what others are to read */
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || sendbuf == MPI_IN_PLACE ||
+        MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM != MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM_auto)
         return false;
-    if (MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM == MPIR_CVAR_ALLTOALL_INTRA_ALGORITHM_auto &&
-        MPIDI_Gpudt_coll_alltoall_set(&c, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                      recvtype) && call_do(&c, mpi_errno_ptr))
-        return true;
-    return !c.is_on_host && MPIDI_Gpudt_alltoall_typed(sendbuf, sendcount, sendtype, recvbuf,
-                                                       recvcount, recvtype, comm, errflag,
-                                                       mpi_errno_ptr);
+    block = MPIDI_Gpudt_bytes_of(recvcount, recvtype);
+    if (block == 0)
+        return false;
+    pace = is_written(comm, block) ?
+        MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN,
+                             (uint64_t) block * (uint64_t) comm->local_size) : NULL;
+    if (unlikely(pace != NULL)) {
+        c = (struct MPIDI_Gpudt_coll_call) {.comm = comm,.errflag = errflag,.pace = pace };
+        (void) MPIDI_Gpudt_coll_alltoall_set(&c, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                             recvtype);
+        if (call_do(&c, mpi_errno_ptr))
+            return true;
+        if (c.is_on_host)
+            return false;
+    }
+    pace = MPIDI_Gpudt_coll_ask(comm, MPIDI_GPUDT_COLL__ALLTOALL, MPIDI_Gpudt_move_class(block));
+    return unlikely(pace != NULL) &&
+        MPIDI_Gpudt_alltoall_typed(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                   comm, errflag, pace, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (alltoall_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, errflag,
+                     &mpi_errno))
+        return mpi_errno;
+    return MPIR_Alltoall_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                              errflag);
 }

@@ -178,9 +178,12 @@ bool MPIDI_Gpudt_icall_forms(const struct MPIDI_Gpudt_icall *call,
     uint64_t bytes;
 
     memset(pace, 0, MPIDI_GPUDT_NIFORMS * sizeof(pace[0]));
-    if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
+    if (call->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+        !MPIDI_Gpudt_coll_is_at(call->comm, MPIDI_GPUDT_COLL__ON_NODE))
         return false;
-    if (MPIDI_Gpudt_icall_reduction(call, &c) && MPIDI_Gpudt_coll_measure(&c, &bytes))
+    bytes = MPIDI_Gpudt_icall_reduction(call, &c) ?
+        MPIDI_Gpudt_coll_bytes(c.n, c.datatype, c.op) : 0;
+    if (bytes > 0)
         pace[MPIDI_GPUDT_IFORM__REDUCTION] = MPIDI_Gpudt_coll_pace(call->comm, c.kind, bytes);
     if (call->kind >= MPIDI_GPUDT_COLL__ALLGATHER) {
         enum MPIDI_Gpudt_coll_e kind = call->kind == MPIDI_GPUDT_COLL__ALLGATHER ?

@@ -13,11 +13,8 @@
 
 static void reduction_tell(struct MPIDI_Gpudt_icoll *o)
 {
-    uint64_t bytes;
-
     (void) MPIDI_Gpudt_icall_reduction(o->call, &o->c);
     o->c.past = o->past;
-    (void) MPIDI_Gpudt_coll_measure(&o->c, &bytes);
     o->c.pace = o->pace[MPIDI_GPUDT_IFORM__REDUCTION];
     o->c.name = o->name;
     MPIDI_Gpudt_coll_describe(&o->c, &o->own_name);

@@ -87,8 +87,10 @@ void MPIDI_Gpudt_coll_describe(struct MPIDI_Gpudt_coll_call *c, struct MPIDI_Gpu
     struct MPIDI_Gpudt_past *past = c->past;
 
     memset(own, 0, sizeof(*own));
+    MPIR_Datatype_get_extent_macro(c->datatype, c->extent);
     own->bytes = c->n * c->extent;
     own->has_gpu = MPIR_Gpudt_is_present();
+    own->can_have_gpu = MPIR_Gpudt_may_become_present();
     if (buffers_describe(c, own)) {
         if (past->known == NULL)
             past->known = table_make(c->comm->local_size, past->is_of_one);
@@ -102,10 +104,12 @@ static bool are_able(struct MPIDI_Gpudt_coll_call *c)
     bool is_able = true;
 
     c->is_on_host = true;
+    c->can_have_gpu = false;
     for (int i = 0; i < c->comm->local_size; i++) {
         /* MPICH's algorithm reports lengths that do not match */
         is_able = is_able && c->name[i].is_able && c->name[i].bytes == c->name[0].bytes;
         c->is_on_host = c->is_on_host && !c->name[i].has_gpu;
+        c->can_have_gpu = c->can_have_gpu || c->name[i].can_have_gpu;
         /* Each kernel would wait for the GPU to switch between processes */
         if (c->kind == MPIDI_GPUDT_COLL__ALLGATHER || c->kind == MPIDI_GPUDT_COLL__ALLTOALL_WRITTEN)
             is_able = is_able && MPIDI_Gpudt_coll_is_worker(c, 0, i);

@@ -20,15 +20,6 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "mpidi_gpudt_move_impl.h"
 
-/* Bytes of blocks up to which calls are of one class: which MPICH, too, moves by one algorithm, so
- * that a program that passes different lengths gets an error and not different classes. */
-#define MAX_SHORT 12288
-
-uint64_t MPIDI_Gpudt_move_class(MPI_Aint bytes)
-{
-    return bytes > MAX_SHORT ? (uint64_t) bytes : 0;
-}
-
 /* ---- buffers ---- */
 
 /* Describe a block, unless it is empty. Returns false if it is not for this way. */
@@ -55,6 +46,7 @@ void MPIDI_Gpudt_move_describe(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_ab
 {
     memset(own, 0, sizeof(*own));
     own->bytes = m->bytes;
+    own->can_have_gpu = MPIR_Gpudt_may_become_present();
     for (int i = 0; i < m->comm->local_size; i++) {
         if (!buffer_describe(&m->send[i], true, own, &m->send_buffer[i]))
             return;
@@ -94,6 +86,16 @@ static bool is_good(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability
     return m->offer_sz > 0;
 }
 
+/* Whether any process can have a GPU, now or later, from what all have told. */
+static bool any_can_have_gpu(const struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all)
+{
+    for (int i = 0; i < m->comm->local_size; i++) {
+        if (all[i].can_have_gpu)
+            return true;
+    }
+    return false;
+}
+
 bool MPIDI_Gpudt_move_judge(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_ability *all,
                             struct MPIDI_Gpudt_pace *pace)
 {
@@ -120,6 +122,8 @@ static int move_try(struct MPIDI_Gpudt_move *m, struct MPIDI_Gpudt_pace *pace,
     mpi_errno = MPIDI_Gpudt_agree_allgather(m->comm, m->errflag, &own, sizeof(own), all);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_icoll_wait(m->comm);
+    if (unlikely(!any_can_have_gpu(m, all)))
+        MPIDI_Gpudt_coll_give_up(m->comm);
     if (MPIDI_Gpudt_move_judge(m, all, pace)) {
         mpi_errno = MPIDI_Gpudt_agree_prepare(m->comm);
         MPIR_ERR_CHECK(mpi_errno);
@@ -205,25 +209,20 @@ void MPIDI_Gpudt_move_set(struct MPIDI_Gpudt_move *m, const struct MPIDI_Gpudt_v
     m->own_to = m->form == MPIDI_GPUDT_MOVE__SCATTER ? single(recv) : block_of(recv, rank);
 }
 
-/* Do a call.
- *   bytes  (IN)  of a block, the same in all processes; -1: they may differ
- *   root   (IN)  -1: none
- * Returns as the functions in mpidi_gpudt_coll.h. */
+/* Do a call that asks.
+ *   pace   (IN/OUT)  from MPIDI_Gpudt_coll_ask
+ *   bytes  (IN)      of a block, the same in all processes; -1: they may differ
+ *   root   (IN)      -1: none
+ * Returns as MPIDI_Gpudt_bcast_typed. */
 static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e form,
-                      const struct MPIDI_Gpudt_vector *send, const struct MPIDI_Gpudt_vector *recv,
-                      MPI_Aint bytes, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                      int *mpi_errno_ptr)
+                      struct MPIDI_Gpudt_pace *pace, const struct MPIDI_Gpudt_vector *send,
+                      const struct MPIDI_Gpudt_vector *recv, MPI_Aint bytes, int root,
+                      MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
 {
     int mpi_errno;
     bool is_done = false;
     struct MPIDI_Gpudt_move m;
-    struct MPIDI_Gpudt_pace *pace;
 
-    if (bytes == 0)
-        return false;
-    pace = MPIDI_Gpudt_coll_ask(comm, kind, MPIDI_Gpudt_move_class(bytes));
-    if (likely(pace == NULL))
-        return false;
     m.form = form;
     m.bytes = bytes;
     m.root = root;
@@ -247,147 +246,269 @@ static bool move_call(enum MPIDI_Gpudt_coll_e kind, enum MPIDI_Gpudt_move_form_e
     (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && \
      MPIR_CVAR_##NAME_##_INTRA_ALGORITHM == MPIR_CVAR_##NAME_##_INTRA_ALGORITHM_auto)
 
+/* For vectors that are described in the arguments of a call only where it asks. */
+#define VECTOR(...) (&(struct MPIDI_Gpudt_vector) {__VA_ARGS__})
+
+/* As MPIDI_Gpudt_coll_ask. Most calls do not ask: they must find that out before they describe anything.
+ *   bytes  (IN)  of a block, the same in all processes */
+static inline struct MPIDI_Gpudt_pace *block_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind,
+                                                 MPI_Aint bytes)
+{
+    return bytes ? MPIDI_Gpudt_coll_ask(comm, kind, MPIDI_Gpudt_move_class(bytes)) : NULL;
+}
+
+/* The same for blocks whose bytes may differ. */
+static inline struct MPIDI_Gpudt_pace *lengths_ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind)
+{
+    return MPIDI_Gpudt_coll_ask(comm, kind, MPIDI_Gpudt_move_class(-1));
+}
+
 bool MPIDI_Gpudt_bcast_typed(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                             MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+                             MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                             struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr)
 {
     const struct MPIDI_Gpudt_vector v = {.buf = buffer,.count = count,.datatype = datatype };
-    const MPI_Aint bytes = MPIDI_Gpudt_bytes_of(count, datatype);
 
-    return move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, &v, &v, bytes, root, comm,
-                     errflag, mpi_errno_ptr) ||
-        (bytes > 0 && MPIDI_Gpudt_nodes_bcast(buffer, count, datatype, root,
-                                              MPIDI_Gpudt_move_class(bytes), comm, errflag,
-                                              mpi_errno_ptr));
+    return move_call(MPIDI_GPUDT_COLL__BCAST, MPIDI_GPUDT_MOVE__BCAST, pace, &v, &v,
+                     MPIDI_Gpudt_bytes_of(count, datatype), root, comm, errflag, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_allgather_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                 MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+                                 MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                 struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr)
 {
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
-
-    return MAY_MOVE(ALLGATHER) &&
-        move_call(MPIDI_GPUDT_COLL__ALLGATHER_TYPED, MPIDI_GPUDT_MOVE__ALLGATHER, &s, &r,
-                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
+    return move_call(MPIDI_GPUDT_COLL__ALLGATHER_TYPED, MPIDI_GPUDT_MOVE__ALLGATHER, pace,
+                     VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                     VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype),
+                     MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
 }
 
-bool MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                            void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                            int *mpi_errno_ptr)
-{
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {
-        .buf = recvbuf,.counts = recvcounts,.displs = displs,.datatype = recvtype
-    };
-
-    return MAY_MOVE(ALLGATHERV) &&
-        move_call(MPIDI_GPUDT_COLL__ALLGATHERV, MPIDI_GPUDT_MOVE__ALLGATHER, &s, &r, -1, -1, comm,
-                  errflag, mpi_errno_ptr);
-}
-
-bool MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
-
-    return MAY_MOVE(GATHER) &&
-        move_call(MPIDI_GPUDT_COLL__GATHER, MPIDI_GPUDT_MOVE__GATHER, &s, &r,
-                  comm->rank == root ? MPIDI_Gpudt_bytes_of(recvcount, recvtype) :
-                  MPIDI_Gpudt_bytes_of(sendcount, sendtype), root, comm, errflag, mpi_errno_ptr);
-}
-
-bool MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                         void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {
-        .buf = recvbuf,.counts = recvcounts,.displs = displs,.datatype = recvtype
-    };
-
-    return MAY_MOVE(GATHERV) &&
-        move_call(MPIDI_GPUDT_COLL__GATHERV, MPIDI_GPUDT_MOVE__GATHER, &s, &r, -1, root, comm,
-                  errflag, mpi_errno_ptr);
-}
-
-bool MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                         MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
-
-    return MAY_MOVE(SCATTER) &&
-        move_call(MPIDI_GPUDT_COLL__SCATTER, MPIDI_GPUDT_MOVE__SCATTER, &s, &r,
-                  comm->rank == root ? MPIDI_Gpudt_bytes_of(sendcount, sendtype) :
-                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), root, comm, errflag, mpi_errno_ptr);
-}
-
-bool MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts,
-                          const MPI_Aint * displs, MPI_Datatype sendtype, void *recvbuf,
-                          MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const struct MPIDI_Gpudt_vector s = {
-        .buf = sendbuf,.counts = sendcounts,.displs = displs,.datatype = sendtype
-    };
-    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
-
-    return MAY_MOVE(SCATTERV) &&
-        move_call(MPIDI_GPUDT_COLL__SCATTERV, MPIDI_GPUDT_MOVE__SCATTER, &s, &r, -1, root, comm,
-                  errflag, mpi_errno_ptr);
-}
-
-/* In place, an all-to-all would overwrite what others are to read. */
 bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                 void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+                                MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                                struct MPIDI_Gpudt_pace *pace, int *mpi_errno_ptr)
 {
-    const struct MPIDI_Gpudt_vector s = {.buf = sendbuf,.count = sendcount,.datatype = sendtype };
-    const struct MPIDI_Gpudt_vector r = {.buf = recvbuf,.count = recvcount,.datatype = recvtype };
-
-    return MAY_MOVE(ALLTOALL) && sendbuf != MPI_IN_PLACE &&
-        move_call(MPIDI_GPUDT_COLL__ALLTOALL, MPIDI_GPUDT_MOVE__ALLTOALL, &s, &r,
-                  MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
+    return move_call(MPIDI_GPUDT_COLL__ALLTOALL, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
+                     VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                     VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype),
+                     MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
 }
 
-bool MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
-                           const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
-                           const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+static bool allgatherv_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
                            int *mpi_errno_ptr)
 {
-    const struct MPIDI_Gpudt_vector s = {
-        .buf = sendbuf,.counts = sendcounts,.displs = sdispls,.datatype = sendtype
-    };
-    const struct MPIDI_Gpudt_vector r = {
-        .buf = recvbuf,.counts = recvcounts,.displs = rdispls,.datatype = recvtype
-    };
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLGATHERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLGATHERV) ? lengths_ask(comm, kind) : NULL;
 
-    return MAY_MOVE(ALLTOALLV) && sendbuf != MPI_IN_PLACE &&
-        move_call(MPIDI_GPUDT_COLL__ALLTOALLV, MPIDI_GPUDT_MOVE__ALLTOALL, &s, &r, -1, -1, comm,
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLGATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
+                         .datatype = recvtype), -1, -1, comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                           void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (allgatherv_try(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,
+                       errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Allgatherv_impl(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                                comm, errflag);
+}
+
+static bool gather_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHER;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint bytes;
+
+    if (!MAY_MOVE(GATHER))
+        return false;
+    bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(recvcount, recvtype) :
+        MPIDI_Gpudt_bytes_of(sendcount, sendtype);
+    pace = block_ask(comm, kind, bytes);
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
+                  comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                       MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (gather_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, errflag,
+                   &mpi_errno))
+        return mpi_errno;
+    return MPIR_Gather_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                            errflag);
+}
+
+static bool gatherv_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                        MPI_Datatype recvtype, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                        int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(GATHERV) ? lengths_ask(comm, kind) : NULL;
+
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
+                         .datatype = recvtype), -1, root, comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
+                        MPI_Datatype recvtype, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (gatherv_try(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
+                    errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Gatherv_impl(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                             root, comm, errflag);
+}
+
+static bool scatter_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTER;
+    struct MPIDI_Gpudt_pace *pace;
+    MPI_Aint bytes;
+
+    if (!MAY_MOVE(SCATTER))
+        return false;
+    bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(sendcount, sendtype) :
+        MPIDI_Gpudt_bytes_of(recvcount, recvtype);
+    pace = block_ask(comm, kind, bytes);
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
+                  comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                        MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (scatter_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, errflag,
+                    &mpi_errno))
+        return mpi_errno;
+    return MPIR_Scatter_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
+                             errflag);
+}
+
+static bool scatterv_try(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * displs,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(SCATTERV) ? lengths_ask(comm, kind) : NULL;
+
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = displs,
+                         .datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), -1, root, comm,
                   errflag, mpi_errno_ptr);
 }
 
-bool MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
-                           const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                           const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
-                           const MPI_Datatype recvtypes[], MPIR_Comm * comm,
-                           MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+int MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * displs,
+                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
+                         MPIR_Errflag_t * errflag)
 {
-    const struct MPIDI_Gpudt_vector s = {
-        .buf = sendbuf,.counts = sendcounts,.displs = sdispls,.datatypes = sendtypes
-    };
-    const struct MPIDI_Gpudt_vector r = {
-        .buf = recvbuf,.counts = recvcounts,.displs = rdispls,.datatypes = recvtypes
-    };
+    int mpi_errno;
 
-    return MAY_MOVE(ALLTOALLW) && sendbuf != MPI_IN_PLACE &&
-        move_call(MPIDI_GPUDT_COLL__ALLTOALLW, MPIDI_GPUDT_MOVE__ALLTOALL, &s, &r, -1, -1, comm,
-                  errflag, mpi_errno_ptr);
+    if (scatterv_try(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
+                     comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Scatterv_impl(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                              root, comm, errflag);
+}
+
+/* In place, an all-to-all would overwrite what others are to read. */
+static bool alltoallv_try(const void *sendbuf, const MPI_Aint * sendcounts,
+                          const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                          const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                          MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
+                          int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLV) && sendbuf != MPI_IN_PLACE ?
+        lengths_ask(comm, kind) : NULL;
+
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
+                         .datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
+                         .datatype = recvtype), -1, -1, comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
+                          const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
+                          const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
+                          MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (alltoallv_try(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                      recvtype, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Alltoallv_impl(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                               recvtype, comm, errflag);
+}
+
+static bool alltoallw_try(const void *sendbuf, const MPI_Aint sendcounts[],
+                          const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                          const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                          const MPI_Datatype recvtypes[], MPIR_Comm * comm,
+                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
+{
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLW;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLW) && sendbuf != MPI_IN_PLACE ?
+        lengths_ask(comm, kind) : NULL;
+
+    return unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
+                         .datatypes = sendtypes),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
+                         .datatypes = recvtypes), -1, -1, comm, errflag, mpi_errno_ptr);
+}
+
+int MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
+                          const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                          const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                          const MPI_Datatype recvtypes[], MPIR_Comm * comm,
+                          MPIR_Errflag_t * errflag)
+{
+    int mpi_errno;
+
+    if (alltoallw_try(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
+                      recvtypes, comm, errflag, &mpi_errno))
+        return mpi_errno;
+    return MPIR_Alltoallw_impl(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                               rdispls, recvtypes, comm, errflag);
 }

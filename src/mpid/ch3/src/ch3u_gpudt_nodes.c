@@ -43,10 +43,10 @@ static int ask(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind, uint64_t bytes, c
                bool * is_agreed)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_pace *pace = MPIDI_Gpudt_coll_ask_nodes(comm, kind, bytes);
+    struct MPIDI_Gpudt_pace *pace = MPIDI_Gpudt_coll_pace_at(comm, kind, bytes);
 
     *is_agreed = false;
-    if (likely(pace == NULL))
+    if (likely(!MPIDI_Gpudt_coll_asks(pace)))
         goto fn_exit;
     *is_agreed = is_able(comm, in, out, count, datatype);
     mpi_errno = MPIDI_Gpudt_agree_all(comm, errflag, is_agreed);

@@ -78,6 +78,15 @@ const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void)
     return state == MPIR_GPUDT_DRIVER__LOADED ? &driver_table : NULL;
 }
 
+bool MPII_Gpudt_driver_may_be_found(void)
+{
+    int state = MPL_atomic_acquire_load_int(&MPIR_Gpudt_driver_state);
+
+    if (state == MPIR_GPUDT_DRIVER__UNSEEN)
+        state = driver_look();
+    return state == MPIR_GPUDT_DRIVER__UNSEEN || state == MPIR_GPUDT_DRIVER__LOADED;
+}
+
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_init(const char **reason)
 {
     const MPII_Gpudt_driver_t *drv = NULL;

@@ -115,6 +115,10 @@ typedef struct MPII_Gpudt_driver {
  * NULL: no GPU (so far). */
 const MPII_Gpudt_driver_t *MPII_Gpudt_driver_get(void);
 
+/* Whether MPII_Gpudt_driver_get may ever return a table. The first time, the node is looked at, which
+ * takes as long as reading some hundred files. */
+bool MPII_Gpudt_driver_may_be_found(void);
+
 /* The driver table with the driver loaded and initialised. Slow at first use.
  *   reason  (OUT)  if not NULL: why there is no GPU (static text, one line); "" if there is one
  * Returns the table, or NULL: no library, an incomplete one, no device, or a driver that fails to

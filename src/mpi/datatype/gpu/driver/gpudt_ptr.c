@@ -48,6 +48,11 @@ bool MPIR_Gpudt_is_loaded(void)
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_get() != NULL;
 }
 
+bool MPIR_Gpudt_may_become_present(void)
+{
+    return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_may_be_found();
+}
+
 /* NULL if addr can only be host memory. */
 static const MPII_Gpudt_driver_t *driver_for(const void *addr)
 {
