@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Measures collectives, one of them also nonblocking, and MPI_Reduce_local on doubles in GPU memory,
+/* Measures collectives, one of them also in place and nonblocking, and MPI_Reduce_local on doubles in GPU memory,
  * beside the same with copies of the program's own to and from pinned memory (staged), pinned memory
  * alone (host), and NCCL with a synchronization after each call, if the machine has it and a GPU for
  * each process (nccl).
@@ -37,11 +37,12 @@
     } while (0)
 
 enum call {
-    ALLREDUCE, IALLREDUCE, REDUCE, REDUCE_SCATTER_BLOCK, BCAST, ALLGATHER, ALLTOALL, REDUCE_LOCAL, NCALLS
+    ALLREDUCE, ALLREDUCE_IN_PLACE, IALLREDUCE, REDUCE, REDUCE_SCATTER_BLOCK, BCAST, ALLGATHER, ALLTOALL,
+    REDUCE_LOCAL, NCALLS
 };
 static const char *const call_names[NCALLS] = {
-    "allreduce", "iallreduce", "reduce", "reduce_scatter_block", "bcast", "allgather", "alltoall",
-    "reduce_local"
+    "allreduce", "allreduce_in_place", "iallreduce", "reduce", "reduce_scatter_block", "bcast",
+    "allgather", "alltoall", "reduce_local"
 };
 
 enum method { GPU, STAGED, HOST, NCCL, NMETHODS };
@@ -82,6 +83,9 @@ static void call_once(enum call c, size_t bytes, double *from, double *to)
         case ALLREDUCE:
             MPI_Allreduce(from, to, n, MPI_DOUBLE, MPI_SUM, comm);
             break;
+        case ALLREDUCE_IN_PLACE:
+            MPI_Allreduce(MPI_IN_PLACE, to, n, MPI_DOUBLE, MPI_SUM, comm);
+            break;
         case IALLREDUCE:
             MPI_Iallreduce(from, to, n, MPI_DOUBLE, MPI_SUM, comm, &request);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -116,6 +120,9 @@ static void call_nccl(enum call c, size_t bytes, double *from, double *to)
         case ALLREDUCE:
         case IALLREDUCE:
             res = nccl->ncclAllReduce(from, to, n, NCCL_FLOAT64, NCCL_SUM, nccl_comm, stream);
+            break;
+        case ALLREDUCE_IN_PLACE:
+            res = nccl->ncclAllReduce(to, to, n, NCCL_FLOAT64, NCCL_SUM, nccl_comm, stream);
             break;
         case REDUCE:
             res = nccl->ncclReduce(from, to, n, NCCL_FLOAT64, NCCL_SUM, 0, nccl_comm, stream);
@@ -160,8 +167,9 @@ static void call_by(enum method m, enum call c, size_t bytes, const struct buffe
         return;
     }
     if (m == STAGED) {
-        CU(cuMemcpy((CUdeviceptr) b->host_from, (CUdeviceptr) b->gpu_from, sent(c, bytes)));
-        if (c == REDUCE_LOCAL)
+        if (c != ALLREDUCE_IN_PLACE)
+            CU(cuMemcpy((CUdeviceptr) b->host_from, (CUdeviceptr) b->gpu_from, sent(c, bytes)));
+        if (c == REDUCE_LOCAL || c == ALLREDUCE_IN_PLACE)
             CU(cuMemcpy((CUdeviceptr) b->host_to, (CUdeviceptr) b->gpu_to, bytes));
     }
     call_once(c, bytes, b->host_from, b->host_to);
@@ -183,6 +191,7 @@ static double expected(enum call c, size_t n, size_t i)
 
     switch (c) {
         case ALLREDUCE:
+        case ALLREDUCE_IN_PLACE:
         case IALLREDUCE:
         case REDUCE:
             return all * value(0, i);
@@ -207,7 +216,10 @@ static int is_right(enum method m, enum call c, size_t bytes, const struct buffe
 
     for (size_t i = 0; i < n; i++)
         b->host_from[i] = value(rank, i);
-    memset(b->host_to, 0, bytes);
+    if (c == ALLREDUCE_IN_PLACE)
+        memcpy(b->host_to, b->host_from, bytes);
+    else
+        memset(b->host_to, 0, bytes);
     CU(cuMemcpy((CUdeviceptr) b->gpu_from, (CUdeviceptr) b->host_from, bytes));
     CU(cuMemcpy((CUdeviceptr) b->gpu_to, (CUdeviceptr) b->host_to, bytes));
     CU(cuCtxSynchronize());

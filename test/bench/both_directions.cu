@@ -10,7 +10,8 @@
  * piece to the receiver's memory, and a kernel unpacks it there (copied). Or the sender's kernel packs it
  * into the receiver's memory (pushed), also by stores of 16 bytes (pushed wide). Or one kernel of the
  * receiver reads the blocks where they are (read). Each direction has a thread that starts its pieces.
- * The same for 64 messages of 1, 4 and 16 MiB, one after the other.
+ * The same for 64 messages of 256 KiB, 1, 4 and 16 MiB, one after the other, and the copy engine in one to
+ * four streams.
  *
  * Build and run: nvcc -O3 -std=c++17 -arch=native -o both_directions both_directions.cu */
 
@@ -107,10 +108,10 @@ static const char *const way_names[] =
 
 /* The staged ways of one direction, from device `from` to the other: blocks of 8 bytes at 16. */
 struct staged {
-    enum { PIECES_MOST = 32, PLACES = 4 };
+    enum { PIECES_MOST = 32, PLACES = 4, STREAMS_MOST = 4 };
     int from;
     char *src, *stage, *arrived, *dst;
-    cudaStream_t pack, copy, unpack;
+    cudaStream_t pack, copy, unpack, engine[STREAMS_MOST];
     cudaEvent_t is_packed[PIECES_MOST], is_copied[PIECES_MOST], is_free[PIECES_MOST];
 
     static void events_create(cudaEvent_t *events)
@@ -132,11 +133,14 @@ struct staged {
         CHECK(cudaMalloc(&arrived, SIZE));
         CHECK(cudaStreamCreateWithFlags(&copy, cudaStreamNonBlocking));
         CHECK(cudaStreamCreateWithFlags(&unpack, cudaStreamNonBlocking));
+        for (cudaStream_t &stream : engine)
+            CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         events_create(is_copied);
         events_create(is_free);
     }
 
-    /* Starts piece i, of n elements, and the kernels with so many blocks. */
+    /* Starts piece i, of n elements, and the kernels with so many blocks; copies by the engine in so many
+     * streams. */
     void start(int i, long n, int blocks, enum way way)
     {
         const long first = i % (SIZE / 8 / n) * n;
@@ -148,7 +152,7 @@ struct staged {
         if (way == READ || way == ENGINE) {
             CHECK(cudaSetDevice(1 - from));
             if (way == ENGINE)
-                CHECK(cudaMemcpyAsync(there, place, n * 8, cudaMemcpyDefault, unpack));
+                CHECK(cudaMemcpyAsync(there, place, n * 8, cudaMemcpyDefault, engine[i % blocks]));
             else
                 move<uint64_t><<<blocks, 256, 0, unpack>>>(to, from_here, n, 2, 2);
             return;
@@ -182,6 +186,8 @@ struct staged {
         for (int i = 0; i < n_pieces; i++)
             start(i, size / 8, blocks, way);
         CHECK(cudaStreamSynchronize(unpack));
+        for (cudaStream_t stream : engine)
+            CHECK(cudaStreamSynchronize(stream));
     }
 };
 
@@ -202,9 +208,9 @@ static void measure_ways(staged *ways, int n_ways, int n_pieces, long size, int 
     }
     std::sort(times.begin(), times.end());
     double median = times[times.size() / 2];
-    printf("%-11s, %s %2d pieces of %2ld MiB, %4d blocks %8.1f us  %.1f GB/s\n", way_names[way],
-           n_ways == 1 ? "one way,  " : "both ways,", n_pieces, size >> 20, blocks, median,
-           n_pieces * size / median / 1e3);
+    printf("%-11s, %s %2d pieces of %5ld KiB, %4d %s %8.1f us  %.1f GB/s\n", way_names[way],
+           n_ways == 1 ? "one way,  " : "both ways,", n_pieces, size >> 10, blocks,
+           way == ENGINE ? "streams" : "blocks ", median, n_pieces * size / median / 1e3);
 }
 
 /* The copy engine alone. */
@@ -242,12 +248,15 @@ static void measure_staged()
             for (int blocks : {66, 132, 264, 1056, 4096})
                 for (int n_ways = 1; n_ways <= 2; n_ways++)
                     measure_ways(ways, n_ways, n_pieces, SIZE / n_pieces, blocks, way);
-    for (long size : {1L << 20, 4L << 20, 16L << 20})
-        for (enum way way : {ENGINE, READ, PULLED, COPIED, PUSHED_WIDE})
+    for (long size : {256L << 10, 1L << 20, 4L << 20, 16L << 20}) {
+        for (int streams : {1, 2, staged::STREAMS_MOST + 0})
+            for (int n_ways = 1; n_ways <= 2; n_ways++)
+                measure_ways(ways, n_ways, 64, size, streams, ENGINE);
+        for (enum way way : {READ, PULLED, COPIED, PUSHED_WIDE})
             for (int blocks : {33, 66, 132, 264, 1056})
                 for (int n_ways = 1; n_ways <= 2; n_ways++)
-                    if (way != ENGINE || blocks == 33)
-                        measure_ways(ways, n_ways, 64, size, blocks, way);
+                    measure_ways(ways, n_ways, 64, size, blocks, way);
+    }
 }
 
 int main()
