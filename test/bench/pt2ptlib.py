@@ -6,17 +6,20 @@
 Needs only Python itself, so that run-load runs anywhere."""
 
 import csv
+import statistics
 from collections import defaultdict
 
 KIB, MIB = 1 << 10, 1 << 20
 
 
 class Results:
-    """Medians: (measure, memory, type) -> method -> {bytes: us}; limits: name -> {bytes: us}."""
+    """Medians: (measure, memory, type) -> method -> {bytes: us}; limits: name -> {bytes: us}. Of a row that is read
+    several times, the median of these."""
 
     def __init__(self):
         self.cases = defaultdict(lambda: defaultdict(dict))
         self.limits = defaultdict(dict)
+        self.rows = defaultdict(list)
 
     def read(self, path):
         with open(path, encoding="utf-8", newline="") as file:
@@ -28,10 +31,10 @@ class Results:
                 if row == header:  # of the next run in a file of several
                     continue
                 measure, memory, method, kind = row[0].split(":")
-                if measure == "limit":
-                    self.limits[method][int(row[1])] = float(row[2])
-                else:
-                    self.cases[measure, memory, kind][method][int(row[1])] = float(row[2])
+                seen = self.rows[row[0], row[1]]
+                seen.append(float(row[2]))
+                at = self.limits[method] if measure == "limit" else self.cases[measure, memory, kind][method]
+                at[int(row[1])] = statistics.median(seen)
 
     def of(self, measure, place, method="datatype"):
         """(memory, type, {bytes: us}) of each case of a measure in the given memories."""
