@@ -82,4 +82,18 @@ static inline long bench_number(const char *text, long limit)
     return value;
 }
 
+/* Parse the options of the benchmarks of host memory: sizes in bytes and the most samples of a case. Returns
+ * whether they are right. */
+static inline int bench_options(int argc, char **argv, int *min, int *max, int *most)
+{
+    for (int i = 1; i < argc; i += 2) {
+        int *number = strcmp(argv[i], "--min") == 0 ? min : strcmp(argv[i], "--max") == 0 ? max :
+            strcmp(argv[i], "--repetitions") == 0 ? most : NULL;
+
+        if (!number || i + 1 == argc || !(*number = (int) bench_number(argv[i + 1], 1 << 26)))
+            return 0;
+    }
+    return 1;
+}
+
 #endif /* BENCH_H_INCLUDED */

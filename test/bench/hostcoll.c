@@ -143,13 +143,9 @@ int main(int argc, char *argv[])
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    for (int i = 1; i < argc; i += 2) {
-        int *number = strcmp(argv[i], "--min") == 0 ? &min : strcmp(argv[i], "--max") == 0 ? &max :
-            strcmp(argv[i], "--repetitions") == 0 ? &most : NULL;
-        if (!number || i + 1 == argc || !(*number = (int) bench_number(argv[i + 1], 1 << 26))) {
-            fprintf(stderr, "usage: hostcoll [--min BYTES] [--max BYTES] [--repetitions SAMPLES]\n");
-            MPI_Abort(MPI_COMM_WORLD, 2);
-        }
+    if (!bench_options(argc, argv, &min, &max, &most)) {
+        fprintf(stderr, "usage: hostcoll [--min BYTES] [--max BYTES] [--repetitions SAMPLES]\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
     }
     seconds = malloc((size_t) most * sizeof(*seconds));
     b.from = malloc((size_t) max * 2 * (size_t) nranks);
