@@ -258,66 +258,47 @@ int MPIDI_Gpudt_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_D
 }
 
 /* In place, a result would overwrite operands of other processes' parts. */
-static bool reduce_scatter_block_try(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                                     MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK;
-    const MPI_Aint n = recvcount * comm->local_size;
-    struct MPIDI_Gpudt_pace *pace;
-
-    if (MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM !=
-        MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM_auto || sendbuf == MPI_IN_PLACE)
-        return false;
-    pace = reduction_ask(comm, kind, n, datatype, op);
-    return unlikely(pace != NULL) &&
-        call_do(CALL(.kind = kind,.in = sendbuf,.out = recvbuf,.n = n,.n_out = recvcount,
-                     .datatype = datatype,.op = op,.is_apt = true,.comm = comm,.errflag = errflag,
-                     .pace = pace), mpi_errno_ptr);
-}
-
 int MPIDI_Gpudt_reduce_scatter_block(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                      MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK;
+    const MPI_Aint n = recvcount * comm->local_size;
+    struct MPIDI_Gpudt_pace *pace = NULL;
     int mpi_errno;
 
-    if (reduce_scatter_block_try(sendbuf, recvbuf, recvcount, datatype, op, comm, errflag,
-                                 &mpi_errno))
+    if (MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM ==
+        MPIR_CVAR_REDUCE_SCATTER_BLOCK_INTRA_ALGORITHM_auto && sendbuf != MPI_IN_PLACE)
+        pace = reduction_ask(comm, kind, n, datatype, op);
+    if (unlikely(pace != NULL) &&
+        call_do(CALL(.kind = kind,.in = sendbuf,.out = recvbuf,.n = n,.n_out = recvcount,
+                     .datatype = datatype,.op = op,.is_apt = true,.comm = comm,.errflag = errflag,
+                     .pace = pace), &mpi_errno))
         return mpi_errno;
     return MPIR_Reduce_scatter_block_impl(sendbuf, recvbuf, recvcount, datatype, op, comm, errflag);
-}
-
-static bool reduce_scatter_try(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
-                               MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER;
-    struct MPIDI_Gpudt_pace *pace;
-    MPI_Aint n = 0, n_out;
-
-    if (MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM != MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto)
-        return false;
-    for (int i = 0; i < comm->local_size; i++)
-        n += recvcounts[i];
-    pace = reduction_ask(comm, kind, n, datatype, op);
-    if (likely(pace == NULL))
-        return false;
-    /* Of this call some processes only may be in place, those that get a part of the result */
-    n_out = recvcounts[comm->rank];
-    return call_do(CALL(.kind = kind,.in = sendbuf,.out = n_out ? recvbuf : NULL,.n = n,
-                        .n_out = n_out,.counts = recvcounts,.datatype = datatype,.op = op,
-                        .is_apt = sendbuf != MPI_IN_PLACE,.comm = comm,.errflag = errflag,
-                        .pace = pace), mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_reduce_scatter(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm * comm,
                                MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__REDUCE_SCATTER;
+    const MPI_Aint n_out = recvcounts[comm->rank];
+    struct MPIDI_Gpudt_pace *pace = NULL;
+    MPI_Aint n = 0;
     int mpi_errno;
 
-    if (reduce_scatter_try(sendbuf, recvbuf, recvcounts, datatype, op, comm, errflag, &mpi_errno))
+    if (MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_SCATTER_INTRA_ALGORITHM_auto) {
+        for (int i = 0; i < comm->local_size; i++)
+            n += recvcounts[i];
+        pace = reduction_ask(comm, kind, n, datatype, op);
+    }
+    /* Of this call some processes only may be in place, those that get a part of the result */
+    if (unlikely(pace != NULL) &&
+        call_do(CALL(.kind = kind,.in = sendbuf,.out = n_out ? recvbuf : NULL,.n = n,
+                     .n_out = n_out,.counts = recvcounts,.datatype = datatype,.op = op,
+                     .is_apt = sendbuf != MPI_IN_PLACE,.comm = comm,.errflag = errflag,
+                     .pace = pace), &mpi_errno))
         return mpi_errno;
     return MPIR_Reduce_scatter_impl(sendbuf, recvbuf, recvcounts, datatype, op, comm, errflag);
 }

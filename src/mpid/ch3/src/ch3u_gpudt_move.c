@@ -295,142 +295,88 @@ bool MPIDI_Gpudt_alltoall_typed(const void *sendbuf, MPI_Aint sendcount, MPI_Dat
                      MPIDI_Gpudt_bytes_of(recvcount, recvtype), -1, comm, errflag, mpi_errno_ptr);
 }
 
-static bool allgatherv_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                           void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                           int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLGATHERV;
-    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLGATHERV) ? lengths_ask(comm, kind) : NULL;
-
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__ALLGATHER, pace,
-                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
-                         .datatype = recvtype), -1, -1, comm, errflag, mpi_errno_ptr);
-}
-
 int MPIDI_Gpudt_allgatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                            void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
                            MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLGATHERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLGATHERV) ? lengths_ask(comm, kind) : NULL;
     int mpi_errno;
 
-    if (allgatherv_try(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm,
-                       errflag, &mpi_errno))
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLGATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
+                         .datatype = recvtype), -1, -1, comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Allgatherv_impl(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
                                 comm, errflag);
-}
-
-static bool gather_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                       MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHER;
-    struct MPIDI_Gpudt_pace *pace;
-    MPI_Aint bytes;
-
-    if (!MAY_MOVE(GATHER))
-        return false;
-    bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(recvcount, recvtype) :
-        MPIDI_Gpudt_bytes_of(sendcount, sendtype);
-    pace = block_ask(comm, kind, bytes);
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
-                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
-                  comm, errflag, mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                        MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHER;
+    struct MPIDI_Gpudt_pace *pace = NULL;
+    MPI_Aint bytes = 0;
     int mpi_errno;
 
-    if (gather_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, errflag,
-                   &mpi_errno))
+    if (MAY_MOVE(GATHER)) {
+        bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(recvcount, recvtype) :
+            MPIDI_Gpudt_bytes_of(sendcount, sendtype);
+        pace = block_ask(comm, kind, bytes);
+    }
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
+                  comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Gather_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
                             errflag);
-}
-
-static bool gatherv_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                        void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
-                        MPI_Datatype recvtype, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                        int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHERV;
-    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(GATHERV) ? lengths_ask(comm, kind) : NULL;
-
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
-                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
-                         .datatype = recvtype), -1, root, comm, errflag, mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_gatherv(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                         void *recvbuf, const MPI_Aint * recvcounts, const MPI_Aint * displs,
                         MPI_Datatype recvtype, int root, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__GATHERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(GATHERV) ? lengths_ask(comm, kind) : NULL;
     int mpi_errno;
 
-    if (gatherv_try(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm,
-                    errflag, &mpi_errno))
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__GATHER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = displs,
+                         .datatype = recvtype), -1, root, comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Gatherv_impl(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
                              root, comm, errflag);
-}
-
-static bool scatter_try(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                        void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                        MPIR_Comm * comm, MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTER;
-    struct MPIDI_Gpudt_pace *pace;
-    MPI_Aint bytes;
-
-    if (!MAY_MOVE(SCATTER))
-        return false;
-    bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(sendcount, sendtype) :
-        MPIDI_Gpudt_bytes_of(recvcount, recvtype);
-    pace = block_ask(comm, kind, bytes);
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
-                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
-                  comm, errflag, mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                         MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTER;
+    struct MPIDI_Gpudt_pace *pace = NULL;
+    MPI_Aint bytes = 0;
     int mpi_errno;
 
-    if (scatter_try(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, errflag,
-                    &mpi_errno))
+    if (MAY_MOVE(SCATTER)) {
+        bytes = comm->rank == root ? MPIDI_Gpudt_bytes_of(sendcount, sendtype) :
+            MPIDI_Gpudt_bytes_of(recvcount, recvtype);
+        pace = block_ask(comm, kind, bytes);
+    }
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
+                  VECTOR(.buf = sendbuf,.count = sendcount,.datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), bytes, root,
+                  comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Scatter_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm,
                              errflag);
-}
-
-static bool scatterv_try(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * displs,
-                         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
-                         MPI_Datatype recvtype, int root, MPIR_Comm * comm,
-                         MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTERV;
-    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(SCATTERV) ? lengths_ask(comm, kind) : NULL;
-
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
-                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = displs,
-                         .datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), -1, root, comm,
-                  errflag, mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts, const MPI_Aint * displs,
@@ -438,64 +384,41 @@ int MPIDI_Gpudt_scatterv(const void *sendbuf, const MPI_Aint * sendcounts, const
                          MPI_Datatype recvtype, int root, MPIR_Comm * comm,
                          MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__SCATTERV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(SCATTERV) ? lengths_ask(comm, kind) : NULL;
     int mpi_errno;
 
-    if (scatterv_try(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root,
-                     comm, errflag, &mpi_errno))
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__SCATTER, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = displs,
+                         .datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.count = recvcount,.datatype = recvtype), -1, root, comm,
+                  errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Scatterv_impl(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
                               root, comm, errflag);
 }
 
 /* In place, an all-to-all would overwrite what others are to read. */
-static bool alltoallv_try(const void *sendbuf, const MPI_Aint * sendcounts,
-                          const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
-                          const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
-                          MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag,
-                          int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLV;
-    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLV) && sendbuf != MPI_IN_PLACE ?
-        lengths_ask(comm, kind) : NULL;
-
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
-                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
-                         .datatype = sendtype),
-                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
-                         .datatype = recvtype), -1, -1, comm, errflag, mpi_errno_ptr);
-}
-
 int MPIDI_Gpudt_alltoallv(const void *sendbuf, const MPI_Aint * sendcounts,
                           const MPI_Aint * sdispls, MPI_Datatype sendtype, void *recvbuf,
                           const MPI_Aint * recvcounts, const MPI_Aint * rdispls,
                           MPI_Datatype recvtype, MPIR_Comm * comm, MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLV;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLV) && sendbuf != MPI_IN_PLACE ?
+        lengths_ask(comm, kind) : NULL;
     int mpi_errno;
 
-    if (alltoallv_try(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
-                      recvtype, comm, errflag, &mpi_errno))
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
+                         .datatype = sendtype),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
+                         .datatype = recvtype), -1, -1, comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Alltoallv_impl(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
                                recvtype, comm, errflag);
-}
-
-static bool alltoallw_try(const void *sendbuf, const MPI_Aint sendcounts[],
-                          const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
-                          const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
-                          const MPI_Datatype recvtypes[], MPIR_Comm * comm,
-                          MPIR_Errflag_t * errflag, int *mpi_errno_ptr)
-{
-    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLW;
-    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLW) && sendbuf != MPI_IN_PLACE ?
-        lengths_ask(comm, kind) : NULL;
-
-    return unlikely(pace != NULL) &&
-        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
-                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
-                         .datatypes = sendtypes),
-                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
-                         .datatypes = recvtypes), -1, -1, comm, errflag, mpi_errno_ptr);
 }
 
 int MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -504,10 +427,17 @@ int MPIDI_Gpudt_alltoallw(const void *sendbuf, const MPI_Aint sendcounts[],
                           const MPI_Datatype recvtypes[], MPIR_Comm * comm,
                           MPIR_Errflag_t * errflag)
 {
+    const enum MPIDI_Gpudt_coll_e kind = MPIDI_GPUDT_COLL__ALLTOALLW;
+    struct MPIDI_Gpudt_pace *pace = MAY_MOVE(ALLTOALLW) && sendbuf != MPI_IN_PLACE ?
+        lengths_ask(comm, kind) : NULL;
     int mpi_errno;
 
-    if (alltoallw_try(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls,
-                      recvtypes, comm, errflag, &mpi_errno))
+    if (unlikely(pace != NULL) &&
+        move_call(kind, MPIDI_GPUDT_MOVE__ALLTOALL, pace,
+                  VECTOR(.buf = sendbuf,.counts = sendcounts,.displs = sdispls,
+                         .datatypes = sendtypes),
+                  VECTOR(.buf = recvbuf,.counts = recvcounts,.displs = rdispls,
+                         .datatypes = recvtypes), -1, -1, comm, errflag, &mpi_errno))
         return mpi_errno;
     return MPIR_Alltoallw_impl(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
                                rdispls, recvtypes, comm, errflag);
