@@ -12,8 +12,8 @@
  * the target handles it.
  *
  * A target that cannot access its window goes on with the protocol, so that no origin waits. The
- * error is kept in its window, and the window's next synchronization returns it. What an origin
- * then gets is zero. */
+ * error is kept in its window, and the window's next synchronization returns it, or MPI_Win_free. What
+ * an origin then gets is zero. */
 
 #ifndef MPIDI_GPUDT_RMA_H_INCLUDED
 #define MPIDI_GPUDT_RMA_H_INCLUDED
@@ -76,6 +76,10 @@ static inline int MPIDI_Gpudt_win_result(MPIR_Win * win, int mpi_errno)
     }
     return mpi_errno;
 }
+
+/* To be called before a window is freed, when no operation can be under way: give the error that it
+ * keeps to its error handler. Returns the error, or MPI_SUCCESS. */
+int MPIDI_Gpudt_win_last(MPIR_Win * win);
 
 /* ---- requests: streams of bytes to and from buffers ---- */
 

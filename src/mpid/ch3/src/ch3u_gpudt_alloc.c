@@ -109,7 +109,7 @@ int MPIDI_Gpudt_win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPI
 int MPIDI_Gpudt_win_allocated(MPIR_Win ** win_ptr)
 {
     int mpi_errno = MPI_SUCCESS;
-    const MPIR_Win *win = *win_ptr;
+    MPIR_Win *win = *win_ptr;
     const bool is_shared = win->create_flavor == MPI_WIN_FLAVOR_SHARED;
     int rank = 0;
 
@@ -119,7 +119,7 @@ int MPIDI_Gpudt_win_allocated(MPIR_Win ** win_ptr)
      * operation, of a process that has the window already */
     if (likely(rank == win->comm_ptr->local_size && !(is_shared && win->gpudt_errno)))
         goto fn_exit;
-    mpi_errno = win->gpudt_errno;
+    mpi_errno = MPIDI_Gpudt_win_result(win, MPI_SUCCESS);
     if (mpi_errno == MPI_SUCCESS)
         MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**gpudt_win_alloc", "**gpudt_win_alloc %d", rank);
     (void) MPID_Win_free(win_ptr);

@@ -33,6 +33,17 @@ void MPIDI_Gpudt_win_fail(MPI_Win handle, int mpi_errno)
         win->gpudt_errno = mpi_errno;
 }
 
+int MPIDI_Gpudt_win_last(MPIR_Win * win)
+{
+    int mpi_errno = MPIDI_Gpudt_win_result(win, MPI_SUCCESS);
+
+    if (unlikely(mpi_errno)) {
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_OTHER, "**mpi_win_free", "**mpi_win_free %p", win);
+        mpi_errno = MPIR_Err_return_win(win, "MPI_Win_free", mpi_errno);
+    }
+    return mpi_errno;
+}
+
 MPI_Win MPIDI_Gpudt_op_window(const MPIDI_CH3_Pkt_t * pkt)
 {
     int mpi_errno ATTRIBUTE((unused)) = MPI_SUCCESS;
