@@ -8,11 +8,13 @@
  * MPI: puts and gets; accumulates of doubles; atomic operations on a 64-bit counter,
  * with origin and result in host memory (fetch-host, swap-host) or on the GPU (fetch-gpu). Beside it,
  * what the hardware does: an empty kernel with a synchronization (launch), and the driver's copy to
- * memory of the other process that the program has mapped itself (copy, which is 2-D for rows).
- * Prints CSV: the median time in us, in rank 0.
+ * memory of the other process that the program has mapped itself (copy, which is 2-D for rows); and half
+ * of a round trip of messages with the same datatype at both ends (message). Prints CSV: the median time
+ * in us, in rank 0.
  *
  *     contig          8 B to --most; also accumulates
  *     strided         the same bytes, every second double
+ *     blocks          the same bytes, every second block of 256 B
  *     32x1024         32 operations of 1 KiB, then one flush
  *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
  *
@@ -34,6 +36,8 @@
 #define MIN_SAMPLES 10
 #define MANY 32
 #define MANY_BYTES 1024
+#define BLOCK 256               /* bytes */
+#define TAG_LAST 1              /* of the message after the last one of a shape */
 
 #define CU(call_)                                                                       \
     do {                                                                                \
@@ -52,11 +56,11 @@ struct shape {
 };
 
 enum how {
-    PUT, GET, COPY, LAUNCH, ACCUMULATE, GET_ACCUMULATE, FETCH_HOST, FETCH_GPU, SWAP_HOST, NHOWS
+    PUT, GET, COPY, LAUNCH, ACCUMULATE, GET_ACCUMULATE, FETCH_HOST, FETCH_GPU, SWAP_HOST, MESSAGE, NHOWS
 };
 static const char *const how_names[NHOWS] = {
     "put", "get", "copy", "launch", "accumulate", "get-accumulate", "fetch-host", "fetch-gpu",
-    "swap-host"
+    "swap-host", "message"
 };
 
 static int rank, target;       /* the rank of the target; only in an origin */
@@ -102,6 +106,34 @@ static struct shape face_make(int n, int thin)
     MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &s.type);
     MPI_Type_commit(&s.type);
     return s;
+}
+
+/* Call a function with a shape, and free that. */
+static int shape_use(int (*use) (const struct shape * s), struct shape s)
+{
+    const int good = use(&s);
+
+    MPI_Type_free(&s.type);
+    return good;
+}
+
+/* The same with each shape. Returns whether no call returned 0. */
+static int shapes_each(int (*use) (const struct shape * s))
+{
+    int good = 1;
+
+    for (size_t bytes = 8; bytes <= (size_t) most; bytes *= 2) {
+        good &= shape_use(use, rows_make("contig", 1, bytes, bytes));
+        good &= shape_use(use, rows_make("strided", bytes / sizeof(double), sizeof(double),
+                                         2 * sizeof(double)));
+        if (bytes >= 2 * BLOCK)
+            good &= shape_use(use, rows_make("blocks", bytes / BLOCK, BLOCK, 2 * BLOCK));
+    }
+    for (int n = 64; n <= (int) edge; n *= 2) {
+        for (int thin = 0; thin < 3; thin++)
+            good &= shape_use(use, face_make(n, thin));
+    }
+    return good;
 }
 
 /* ---- what is measured ---- */
@@ -154,6 +186,11 @@ static void once(enum how how, const struct shape *s, int times)
         copy_rows(s);
         return;
     }
+    if (how == MESSAGE) {
+        MPI_Send((void *) mine, 1, s->type, 1, 0, pair);
+        MPI_Recv((void *) mine, 1, s->type, 1, 0, pair, MPI_STATUS_IGNORE);
+        return;
+    }
     for (int i = 0; i < times; i++) {
         const size_t at = s ? (size_t) i * s->rows * s->pitch : 0;
         if (how > LAUNCH)
@@ -180,7 +217,7 @@ static void measure(enum how how, const struct shape *s, int times)
            (n < MIN_SAMPLES || (MPI_Wtime() - begin) * 1e3 < (double) milliseconds)) {
         start = MPI_Wtime();
         once(how, s, times);
-        seconds[n++] = MPI_Wtime() - start;
+        seconds[n++] = (MPI_Wtime() - start) / (how == MESSAGE ? 2 : 1);
     }
     snprintf(name, sizeof(name), "%s:%s", how_names[how],
              s ? s->name : how == LAUNCH ? "empty" : "counter");
@@ -234,16 +271,15 @@ static int is_right(const struct shape *s)
     return good;
 }
 
-static int measure_all(struct shape s)
+static int shape_measure(const struct shape *s)
 {
-    const int good = is_right(&s);
+    const int good = is_right(s);
 
     for (enum how how = PUT; how <= COPY; how++)
-        measure(how, &s, 1);
-    for (enum how how = ACCUMULATE; s.rows == 1 && s.row <= (size_t) most &&
-         how <= GET_ACCUMULATE; how++)
-        measure(how, &s, 1);
-    MPI_Type_free(&s.type);
+        measure(how, s, 1);
+    for (enum how how = ACCUMULATE; s->rows == 1 && s->row <= (size_t) most && how <= GET_ACCUMULATE;
+         how++)
+        measure(how, s, 1);
     return good;
 }
 
@@ -253,27 +289,37 @@ static int origin(void)
     int good = 1;
     struct shape s;
 
-    if (rank == 0)
-        bench_header("us");
     if (empty)
         measure(LAUNCH, NULL, 1);
     good &= measure_counter();
-    for (size_t bytes = 8; bytes <= (size_t) most; bytes *= 2) {
-        good &= measure_all(rows_make("contig", 1, bytes, bytes));
-        good &= measure_all(rows_make("strided", bytes / sizeof(double), sizeof(double),
-                                      2 * sizeof(double)));
-    }
+    good &= shapes_each(shape_measure);
     s = rows_make("32x1024", 1, MANY_BYTES, MANY_BYTES);
     measure(PUT, &s, MANY);
     measure(GET, &s, MANY);
     MPI_Type_free(&s.type);
-    for (int n = 64; n <= (int) edge; n *= 2) {
-        for (int thin = 0; thin < 3; thin++)
-            good &= measure_all(face_make(n, thin));
-    }
     if (empty)
         measure(LAUNCH, NULL, 1);
     return good;
+}
+
+static int messages_measure(const struct shape *s)
+{
+    measure(MESSAGE, s, 1);
+    MPI_Send(NULL, 0, MPI_BYTE, 1, TAG_LAST, pair);
+    return 1;
+}
+
+/* The target's part of it. */
+static int messages_return(const struct shape *s)
+{
+    MPI_Status status;
+
+    MPI_Recv((void *) mine, 1, s->type, 0, MPI_ANY_TAG, pair, &status);
+    while (status.MPI_TAG != TAG_LAST) {
+        MPI_Send((void *) mine, 1, s->type, 0, 0, pair);
+        MPI_Recv((void *) mine, 1, s->type, 0, MPI_ANY_TAG, pair, &status);
+    }
+    return 1;
 }
 
 /* ---- all processes ---- */
@@ -363,6 +409,9 @@ int main(int argc, char **argv)
     if (rank % 2 == 0)
         atomic_store(is_done, 0);
 
+    if (rank == 0)
+        bench_header("us");
+    shapes_each(rank % 2 == 0 ? messages_measure : messages_return);
     MPI_Win_lock_all(0, win);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank % 2 == 0) {
