@@ -222,6 +222,8 @@ static void messages(int **part, int *to)
 static void cases(int *origin)
 {
     int **part = calloc(size, sizeof(*part));
+    /* what messages have mapped may stay so when it is freed */
+    const long orphaned = gpu.emu_ipc_count ? gpu.emu_ipc_count("orphaned") : 0;
 
     for (int i = 0; i < 4; i++) {
         MPI_Win win;
@@ -237,7 +239,7 @@ static void cases(int *origin)
         messages(part, origin);
         CHECK_MPI(MPI_Win_free(&win));
         /* all have unmapped what was freed, by the owner's view */
-        CHECK(gpu.emu_ipc_count == NULL || gpu.emu_ipc_count("orphaned") == 0);
+        CHECK(gpu.emu_ipc_count == NULL || gpu.emu_ipc_count("orphaned") <= orphaned);
         for (int r = 0; r < size; r++)
             CHECK(part[r] == NULL || !is_device(part[r]));
     }
@@ -273,6 +275,28 @@ static void other_windows(void)
     CHECK_MPI(win_make("mpi,cuda:device", 0, N, &mem, &win));
     mem[N - 1] = 1;
     CHECK_MPI(MPI_Win_free(&win));
+}
+
+/* A message to memory of another context has mapped the sender's memory there. The driver does not let
+ * two contexts of a device do so at a time. */
+static void other_contexts(void)
+{
+    const int next = (rank + 1) % size, from = (rank + size - 1) % size;
+    struct mem mine, another;
+    MPI_Win win;
+    int *mem;
+
+    mem_alloc(&mine, MEM__DEVICE, N * sizeof(int));
+    mem_alloc(&another, MEM__OTHER_CTX, N * sizeof(int));
+    for (int i = 0; i < 2; i++) {
+        CHECK_MPI(MPI_Sendrecv(mine.addr, N, MPI_INT, next, 0, another.addr, N, MPI_INT, from, 0,
+                               MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK_MPI(win_make("cuda:device", 0, N, &mem, &win));
+        CHECK(is_device(mem));
+        CHECK_MPI(MPI_Win_free(&win));
+    }
+    mem_free(&another);
+    mem_free(&mine);
 }
 
 /* ---- failures ---- */
@@ -376,6 +400,7 @@ int main(int argc, char **argv)
         struct mem origin;
 
         mem_alloc(&origin, MEM__DEVICE, (N + size) * sizeof(int));
+        other_contexts();
         other_windows();
         cases(origin.addr);
         wrong_kinds();

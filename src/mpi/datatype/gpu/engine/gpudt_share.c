@@ -62,6 +62,22 @@ int MPIR_Gpudt_share_name(void *mem, void *handle)
     goto fn_exit;
 }
 
+/* The driver lets only one context of a device map memory of a device of another process, and refuses
+ * memory in the place of some that was freed and is still mapped. What messages and other windows have
+ * mapped may be the reason, and can be mapped again. */
+static CUresult handle_open(const MPII_Gpudt_driver_t * drv, const struct handle *h,
+                            CUdeviceptr * mem)
+{
+    CUresult res = drv->cuIpcOpenMemHandle(mem, h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+
+    if ((res == CUDA_ERROR_INVALID_CONTEXT || res == CUDA_ERROR_ALREADY_MAPPED) &&
+        MPII_Gpudt_engines_are_idle()) {
+        MPII_Gpudt_import_drop(h->process);
+        res = drv->cuIpcOpenMemHandle(mem, h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    }
+    return res;
+}
+
 int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void **addr)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -69,6 +85,7 @@ int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void 
     const MPII_Gpudt_driver_t *drv = MPIR_CVAR_ENABLE_GPU ? MPII_Gpudt_driver_init(&reason) : NULL;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
     MPIR_Gpudt_share_t *s = NULL;
+    CUresult res;
 
     MPIR_ERR_CHKANDJUMP1(!drv, mpi_errno, MPI_ERR_OTHER, "**gpudt_none", "**gpudt_none %s", reason);
     MPIR_ERR_CHKANDJUMP1(!has_functions(drv), mpi_errno, MPI_ERR_OTHER, "**gpudt_win_share",
@@ -78,8 +95,11 @@ int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void 
     mpi_errno = MPII_Gpudt_engine_current(drv, &s->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     memcpy(&s->handle, handle, sizeof(s->handle));
-    MPII_GPUDT_CHECK(drv, cuIpcOpenMemHandle(&s->mem, s->handle.ipc,
-                                             CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), mpi_errno);
+    res = handle_open(drv, &s->handle, &s->mem);
+    if (unlikely(res != CUDA_SUCCESS)) {
+        mpi_errno = MPII_Gpudt_driver_error(drv, res, "cuIpcOpenMemHandle", __func__, __LINE__);
+        goto fn_fail;
+    }
     *share = s;
     *addr = (void *) (uintptr_t) s->mem;
 
