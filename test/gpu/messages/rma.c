@@ -4,8 +4,8 @@
  */
 
 /* Random epochs of one-sided communication, with windows, origins and results in any kind of
- * memory. Each epoch is also done on a window in host memory with host buffers, and must leave the
- * same bytes everywhere.
+ * memory; half of the windows that MPI allocates are in GPU memory. Each epoch is also done on a window in
+ * host memory with host buffers, and must leave the same bytes everywhere.
  *
  * An operation has a range of its own in the target's window. Only accumulates, with one operation
  * that commutes, go to a range that all processes share.
@@ -59,6 +59,7 @@ struct op {
 struct epoch {
     enum flavor flavor;
     enum sync sync;
+    bool is_on_gpu;             /* memory that MPI allocates */
     enum mem_kind mem[MAX_RANKS];
     int nops;
     struct op op[MAX_OPS];
@@ -82,6 +83,12 @@ static enum mem_kind mem_draw(struct rng *rng)
         kind = (enum mem_kind) rng_range(rng, 0, MEM__NKINDS - 1);
     } while (!mem_exists(kind));
     return kind;
+}
+
+/* Whether MPI allocates the window. */
+static bool is_ours(const struct epoch *e)
+{
+    return e->flavor == ALLOCATE || e->flavor == SHARED;
 }
 
 /* ---- drawing an epoch: the same in all processes ---- */
@@ -180,6 +187,7 @@ static void epoch_draw(struct epoch *e, struct rng *rng)
         e->flavor = rng_chance(rng, 70) ? CREATE : DYNAMIC;
     if (e->flavor == SHARED && !is_node)
         e->flavor = ALLOCATE;
+    e->is_on_gpu = is_ours(e) && rng_chance(rng, 50);
     e->sync = (enum sync) rng_range(rng, 0, NSYNCS - 1);
     for (int i = 0; i < nranks; i++)
         e->mem[i] = mem_draw(rng);
@@ -234,14 +242,34 @@ static void end_make(struct end *e, MPI_Datatype base, unsigned seed)
 
 /* ---- windows ---- */
 
+/* The info of a window that MPI allocates. */
+static MPI_Info info_make(const struct epoch *e)
+{
+    MPI_Info info = MPI_INFO_NULL;
+
+    if (e->is_on_gpu) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_memory_alloc_kinds", "cuda:device");
+    }
+    return info;
+}
+
+static void window_copy(const struct epoch *e, void *to, const void *from)
+{
+    if (e->is_on_gpu)
+        CHECK(gpu.Memcpy((CUdeviceptr) to, (CUdeviceptr) from, (size_t) e->sz) == CUDA_SUCCESS);
+    else
+        memcpy(to, from, e->sz);
+}
+
 static void windows_make(struct epoch *e, unsigned seed)
 {
-    bool is_ours = e->flavor == ALLOCATE || e->flavor == SHARED;
     struct rng rng;
+    MPI_Info info = info_make(e);
     MPI_Aint mine = 0;
 
     rng_init(&rng, seed);
-    twin_make(&e->t, is_ours ? MEM__PAGEABLE : e->mem[rank], 0, e->sz, 0);
+    twin_make(&e->t, is_ours(e) ? MEM__PAGEABLE : e->mem[rank], 0, e->sz, 0);
     twin_scramble(&e->t, seed);
     for (int i = 0; i < e->nops; i++)
         values_fill(&e->t, e->op[i].disp, e->op[i].disp + e->op[i].at_target.hi, e->op[i].base,
@@ -256,15 +284,15 @@ static void windows_make(struct epoch *e, unsigned seed)
         CHECK_MPI(MPI_Win_attach(e->win[1], e->base, e->sz));
         MPI_Get_address(e->base, &mine);
     } else if (e->flavor == ALLOCATE) {
-        CHECK_MPI(MPI_Win_allocate(e->sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &e->base, &e->win[1]));
+        CHECK_MPI(MPI_Win_allocate(e->sz, 1, info, MPI_COMM_WORLD, &e->base, &e->win[1]));
     } else {
-        CHECK_MPI(MPI_Win_allocate_shared(e->sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &e->base,
-                                          &e->win[1]));
+        CHECK_MPI(MPI_Win_allocate_shared(e->sz, 1, info, MPI_COMM_WORLD, &e->base, &e->win[1]));
     }
-    if (is_ours)
-        memcpy(e->base, twin_at(&e->t, 0), e->sz);
-    else
-        nmoved += mem_is_gpu(e->mem[rank]);
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    if (is_ours(e))
+        window_copy(e, e->base, twin_at(&e->t, 0));
+    nmoved += is_ours(e) ? e->is_on_gpu : mem_is_gpu(e->mem[rank]);
     for (int w = 0; w < 2; w++)
         MPI_Win_set_errhandler(e->win[w], MPI_ERRORS_RETURN);
     MPI_Allgather(&mine, 1, MPI_AINT, e->addr, 1, MPI_AINT, MPI_COMM_WORLD);
@@ -272,11 +300,12 @@ static void windows_make(struct epoch *e, unsigned seed)
 
 static void windows_free(struct epoch *e, int number)
 {
-    if (e->flavor == ALLOCATE || e->flavor == SHARED)
-        memcpy(e->t.buf[1], e->base, e->sz);
+    if (is_ours(e))
+        window_copy(e, e->t.buf[1], e->base);
     if (!twin_check(&e->t, "the window"))
         report_fail("... in epoch %d, rank %d: %s of %s memory, %s", number, rank,
-                    flavors[e->flavor], mem_name(e->t.mem.kind), syncs[e->sync]);
+                    flavors[e->flavor], e->is_on_gpu ? "allocated device" : mem_name(e->t.mem.kind),
+                    syncs[e->sync]);
     if (e->flavor == DYNAMIC)
         CHECK_MPI(MPI_Win_detach(e->win[1], e->base));
     CHECK_MPI(MPI_Win_free(&e->win[0]));
