@@ -6,7 +6,8 @@
 /* Fault injection: each driver call of a send, and of a receive, fails once. Both ends complete,
  * with the data or with an error, and the next message between them arrives. A side that waits
  * polls, so the number of its calls is not bounded: the first MAX_CALLS of them fail one by one,
- * and the first MAX_NAMED of each function in NAMES. Emulated driver only. Two processes.
+ * and the first MAX_NAMED of each function in NAMES; and the same, up to MAX_NEW, with buffers that are new
+ * to both ends each time, so that they are to be mapped. Emulated driver only. Two processes.
  *
  *     call_faults once|on [far]    one call fails, or all from it on until the message is complete; between
  *                                  two GPUs, by datatypes at both ends */
@@ -15,10 +16,12 @@
 #include "side.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_CALLS 150
 #define MAX_NAMED 12
+#define MAX_NEW 60
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
 
 /* Functions that a message may call several times, also late. */
@@ -112,6 +115,24 @@ static int message(struct side *s, int victim, const char *function, long at)
     return fired;
 }
 
+/* Calls for buffers between which nothing was sent before. Returns how many of the receiver failed. */
+static long new_calls(const char *function, MPI_Datatype type, MPI_Aint count)
+{
+    struct side s;
+    int fired = 0;
+    long nreceiver = 0;
+
+    for (int victim = 0; victim < 2; victim++) {
+        for (long at = 1; at == 1 || (fired && at <= MAX_NEW); at++) {
+            side_make(&s, MEM__DEVICE, type, count, 0);
+            fired = message(&s, victim, function, at);
+            nreceiver += victim == 1 && fired;
+            side_free(&s);
+        }
+    }
+    return nreceiver;
+}
+
 static void all_calls(enum mem_kind from, enum mem_kind to, MPI_Datatype type, MPI_Aint count)
 {
     struct side s;
@@ -158,8 +179,20 @@ int main(int argc, char **argv)
     MPI_Type_vector(3, 1, 2, MPI_INT, &vector);
     MPI_Type_commit(&vector);
 
-    if (argc > 2)
+    if (argc > 2) {
         all_calls(MEM__DEVICE, MEM__OTHER_DEVICE, vector, 5000);
+    } else if (times == 1) {
+        /* A process whose driver fails for good cannot wait for its kernels before the other one frees
+         * the buffer */
+        const char *direct = getenv("MPIR_CVAR_GPUDT_DIRECT");
+        long nopened;
+
+        new_calls("cuIpcGetMemHandle", MPI_INT, 600);
+        nopened = new_calls("cuIpcOpenMemHandle", vector, 300);
+        CHECK(nopened > 0 || direct == NULL || strcmp(direct, "always") != 0);
+        new_calls(NULL, vector, 300);
+        new_calls(NULL, vector, 5000);
+    }
     /* eager, one chunk, several chunks */
     for (MPI_Aint count = argc > 2 ? 100000 : 10; count < 100000; count *= 60) {
         all_calls(MEM__DEVICE, MEM__DEVICE, vector, 1);
