@@ -290,7 +290,8 @@ static void other_contexts(void)
     for (int i = 0; i < 2; i++) {
         CHECK_MPI(MPI_Sendrecv(mine.addr, N, MPI_INT, next, 0, another.addr, N, MPI_INT, from, 0,
                                MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        CHECK_MPI(win_make("cuda:device", 0, N, &mem, &win));
+        /* each process maps the memory of each other one */
+        CHECK_MPI(win_make("cuda:device", 1, N, &mem, &win));
         CHECK(is_device(mem));
         CHECK_MPI(MPI_Win_free(&win));
     }
