@@ -77,6 +77,7 @@ struct emu_config {
     bool ipc_reopen;            /* EMU_IPC_REOPEN: a second open is counted */
     bool ipc_stale;             /* EMU_IPC_STALE: a use of a stale mapping is only counted */
     unsigned ipc_open_us;       /* EMU_IPC_OPEN_US: duration of an open */
+    unsigned pause_every;       /* EMU_PAUSE_EVERY: accesses of a kernel's thread between pauses */
     bool concurrent_managed;    /* EMU_CONCURRENT_MANAGED */
     const char *hide;           /* EMU_HIDE: names that cuGetProcAddress does not find */
     const char *kernels;        /* EMU_KERNELS */
@@ -140,6 +141,7 @@ enum emu_kind {
     EMU_KIND__POOL,             /* device memory from cuMemAllocAsync */
     EMU_KIND__VMM,              /* mapped virtual range */
     EMU_KIND__IPC,              /* another process's memory, from cuIpcOpenMemHandle */
+    EMU_KIND__IMPORTED,         /* another process's memory of a pool, from cuMemPoolImportPointer */
     EMU_KIND__HOST,             /* cuMemHostAlloc */
     EMU_KIND__REGISTERED,       /* cuMemHostRegister */
     EMU_KIND__MANAGED
@@ -157,10 +159,11 @@ struct emu_range {
     const char *caller;
     unsigned flags;
     unsigned long long id;
-    unsigned access;            /* EMU_KIND__VMM: bit d: device d may access it */
+    unsigned access;            /* EMU_KIND__VMM and _IMPORTED: bit d: device d may access it */
     off_t offset;               /* of device memory: place of its bytes in the memory file */
     bool is_exported;           /* interprocess handles of it were made */
-    struct emu_import *import;  /* EMU_KIND__IPC: the file it is in */
+    struct emu_import *import;  /* EMU_KIND__IPC and _IMPORTED: the file it is in */
+    CUmemoryPool pool;          /* EMU_KIND__POOL and _IMPORTED */
     const uint64_t *live;       /* of another process: *live is live_id until that frees it */
     uint64_t live_id;
     int opens;                  /* EMU_KIND__IPC: opens that are not closed */
@@ -197,6 +200,7 @@ bool emu_file_init(int device);
 int emu_file_fd(int device);
 struct emu_file_head *emu_file_head(int device);
 size_t emu_file_head_sz(void);
+bool emu_file_is_mapped_elsewhere(int device, off_t offset);
 off_t emu_file_take(int device, size_t mapped_sz);      /* 0: full */
 void emu_file_give(int device, off_t offset, size_t mapped_sz); /* kept while others map it */
 size_t emu_file_orphaned(int device);   /* bytes given back that other processes still map */
@@ -220,6 +224,17 @@ void *emu_translate(CUcontext ctx, const void *addr, size_t n);
 /* ---- memory of other processes (emu_ipc.c, emu_stale.c) ---- */
 
 /* Caller holds emu_lock, except of emu_is_live, emu_stale_use and emu_stale_check. */
+/* Memory of a pool for other processes (emu_ipc.c), by 64 bytes of data. Caller holds emu_lock.
+ *   number  of the pool in its process
+ *   nonce   of the file of the pool's device */
+CUresult emu_ipc_pool_export(struct emu_range *range, unsigned number, CUmemPoolPtrExportData * data);
+CUresult emu_ipc_pool_import(const CUmemPoolPtrExportData * data, unsigned number, uint64_t nonce,
+                             CUmemoryPool pool, unsigned access, CUdeviceptr * addr);
+
+/* Pools (emu_pool.c). Caller holds emu_lock. */
+CUmemoryPool emu_pool_default(void);
+CUresult emu_pool_alloc(CUmemoryPool pool, size_t size, int device, CUdeviceptr * addr);
+
 void emu_ipc_retract(const struct emu_range *range);    /* exported memory is being freed */
 void emu_ipc_unmap(struct emu_range *range);
 void emu_ipc_mapped(int change);        /* number of mappings made (1) or closed (-1) */

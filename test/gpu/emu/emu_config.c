@@ -114,6 +114,7 @@ void emu_config_read(void)
     c->ipc_reopen = env_long("EMU_IPC_REOPEN", 1) != 0;
     c->ipc_stale = env_long("EMU_IPC_STALE", 0) != 0;
     c->ipc_open_us = (unsigned) env_long("EMU_IPC_OPEN_US", 0);
+    c->pause_every = (unsigned) env_long("EMU_PAUSE_EVERY", 0);
     c->concurrent_managed = env_long("EMU_CONCURRENT_MANAGED", 1) != 0;
     c->hide = env_text("EMU_HIDE");
     c->kernels = env_text("EMU_KERNELS");

@@ -39,7 +39,7 @@ static size_t side_span(const struct side *side, const struct box *box)
 /* Pools and mapped ranges have their own access rights; no other device may access a pool. */
 static bool is_forbidden(const struct emu_range *range, CUstream stream)
 {
-    if (range->kind == EMU_KIND__VMM)
+    if (range->kind == EMU_KIND__VMM || range->kind == EMU_KIND__IMPORTED)
         return !((range->access >> stream->ctx->device) & 1);
     return range->kind == EMU_KIND__POOL && range->device != stream->ctx->device;
 }

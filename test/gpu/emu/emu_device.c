@@ -87,6 +87,24 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceCanAccessPeer(int *can, CUdevice device, CUd
     return emu_leave(CUDA_SUCCESS);
 }
 
+EMU_EXPORT CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute,
+                                                    CUdevice device, CUdevice peer)
+{
+    EMU_ENTER(EMU_NEED__INIT);
+    EMU_CHECK(value, CUDA_ERROR_INVALID_VALUE);
+    EMU_CHECK(device_valid(device) && device_valid(peer) && device != peer,
+              CUDA_ERROR_INVALID_DEVICE);
+    switch (attribute) {
+        case CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED:
+        case CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED:
+            *value = emu_config.peer;
+            break;
+        default:
+            return emu_leave(CUDA_ERROR_INVALID_VALUE);
+    }
+    return emu_leave(CUDA_SUCCESS);
+}
+
 EMU_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute attribute,
                                                  CUdevice device)
 {

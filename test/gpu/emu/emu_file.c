@@ -80,7 +80,7 @@ off_t emu_file_take(int device, size_t mapped_sz)
     return offset;
 }
 
-static bool is_mapped_elsewhere(int device, off_t offset)
+bool emu_file_is_mapped_elsewhere(int device, off_t offset)
 {
     struct flock lock = {.l_type = F_WRLCK,.l_whence = SEEK_SET,.l_start = offset,.l_len = 1 };
 
@@ -99,7 +99,7 @@ size_t emu_file_orphaned(int device)
 
     while (*at) {
         struct orphan *o = *at;
-        if (is_mapped_elsewhere(o->device, o->offset)) {
+        if (emu_file_is_mapped_elsewhere(o->device, o->offset)) {
             total += o->device == device ? o->size : 0;
             at = &o->next;
         } else {
@@ -115,7 +115,7 @@ void emu_file_give(int device, off_t offset, size_t mapped_sz)
 {
     struct orphan *o;
 
-    if (!is_mapped_elsewhere(device, offset)) {
+    if (!emu_file_is_mapped_elsewhere(device, offset)) {
         hole_make(device, offset, mapped_sz);
         return;
     }

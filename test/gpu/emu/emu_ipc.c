@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated interprocess memory handles. A handle names a part of a memory file of the exporting
+/* Emulated interprocess memory handles, and memory of pools for other processes. A handle names a part of a memory file of the exporting
  * process (emu_file.c), which the importing process opens by /proc/PID/fd and maps under an address
  * in the window of its current context's device. */
 
@@ -20,6 +20,7 @@
 #include "emu_control.h"
 
 #define MAGIC 0xc0de0005u
+#define POOL_MAGIC 0xc0e00000u  /* plus the number of the pool */
 
 struct handle {
     uint32_t magic;
@@ -66,7 +67,7 @@ void emu_ipc_retract(const struct emu_range *range)
     __atomic_store_n(&emu_file_head(range->device)->live[slot_of(range)], 0, __ATOMIC_SEQ_CST);
 }
 
-static CUresult export(struct emu_range *range, struct handle *h)
+static CUresult export(struct emu_range *range, uint32_t magic, struct handle *h)
 {
     struct emu_file_head *head = emu_file_head(range->device);
     struct stat status;
@@ -75,7 +76,7 @@ static CUresult export(struct emu_range *range, struct handle *h)
         return CUDA_ERROR_MAP_FAILED;
     range->is_exported = true;
     *h = (struct handle) {
-        .magic = MAGIC,
+        .magic = magic,
         .pid = getpid(),
         .fd = emu_file_fd(range->device),
         .device = emu_config.visible[range->device],
@@ -88,6 +89,15 @@ static CUresult export(struct emu_range *range, struct handle *h)
     };
     __atomic_store_n(&head->live[h->slot], h->id, __ATOMIC_RELEASE);
     return CUDA_SUCCESS;
+}
+
+CUresult emu_ipc_pool_export(struct emu_range *range, unsigned number, CUmemPoolPtrExportData * data)
+{
+    struct handle h;
+    CUresult res = export(range, POOL_MAGIC + number, &h);
+
+    memcpy(data, &h, sizeof(h));
+    return res;
 }
 
 /* ---- import ---- */
@@ -182,19 +192,20 @@ static CUresult device_check(int physical, CUcontext ctx, unsigned flags, int *o
         CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Map the memory of a handle, whose bytes are locked. */
-static CUresult mapping_make(const struct handle *h, CUcontext ctx, int ordinal,
+/* Map the memory of a handle, whose bytes are locked.
+ *   range   what is not set here
+ *   window  device whose addresses it gets */
+static CUresult mapping_make(const struct handle *h, struct emu_range range, int window,
                              struct emu_import *import, CUdeviceptr * addr)
 {
-    struct emu_range range = {.size = h->size,.kind = EMU_KIND__IPC,.device = ordinal,.ctx = ctx };
-
+    range.size = h->size;
     range.mapped_sz = (h->size + EMU_PAGE_SZ - 1) / EMU_PAGE_SZ * EMU_PAGE_SZ;
     range.offset = (off_t) h->offset;
     range.import = import;
     range.live = &import->head->live[h->slot];
     range.live_id = h->id;
     range.opens = 1;
-    range.base = emu_window_gap(ctx->device, range.mapped_sz);
+    range.base = emu_window_gap(window, range.mapped_sz);
     if (range.base == 0 || !emu_alias_map(range.base, range.mapped_sz, import->fd, range.offset))
         return CUDA_ERROR_OUT_OF_MEMORY;
     if (emu_range_add(&range) == NULL) {
@@ -216,7 +227,7 @@ static struct emu_range *mapping_find(const struct handle *h, CUcontext ctx, boo
     *forbidden = false;
     for (int i = 0; i < emu_range_count; i++) {
         struct emu_range *r = emu_ranges[i];
-        if (r->import == NULL || r->import->inode != h->inode || r->import->nonce != h->nonce)
+        if (r->kind != EMU_KIND__IPC || r->import->inode != h->inode || r->import->nonce != h->nonce)
             continue;
         *forbidden |= r->ctx != ctx && r->ctx->device == ctx->device;
         if (r->ctx == ctx && r->live_id == h->id)
@@ -255,10 +266,56 @@ static CUresult mapping_open(const struct handle *h, CUcontext ctx, unsigned fla
             *addr = range->base;
             return CUDA_SUCCESS;
         }
-        res = mapping_make(h, ctx, ordinal, import, addr);
+        res = mapping_make(h, (struct emu_range) { .kind = EMU_KIND__IPC,.device = ordinal,.ctx = ctx },
+                           ctx->device, import, addr);
     }
     if (res != CUDA_SUCCESS)
         bytes_unlock(import, (off_t) h->offset);
+    return res;
+}
+
+/* Memory that is imported already: its address. The driver does not count imports. */
+static struct emu_range *imported_find(const struct handle *h)
+{
+    for (int i = 0; i < emu_range_count; i++) {
+        struct emu_range *r = emu_ranges[i];
+        if (r->kind == EMU_KIND__IMPORTED && r->import->inode == h->inode &&
+            r->import->nonce == h->nonce && r->live_id == h->id)
+            return r;
+    }
+    return NULL;
+}
+
+CUresult emu_ipc_pool_import(const CUmemPoolPtrExportData * data, unsigned number, uint64_t nonce,
+                             CUmemoryPool pool, unsigned access, CUdeviceptr * addr)
+{
+    struct emu_range range = {.kind = EMU_KIND__IMPORTED,.pool = pool,.access = access };
+    const struct emu_range *found;
+    struct emu_import *import;
+    struct handle h;
+    CUresult res = CUDA_ERROR_INVALID_VALUE;
+
+    memcpy(&h, data, sizeof(h));
+    if (h.magic != POOL_MAGIC + number || h.nonce != nonce ||
+        h.slot >= emu_window_size() / EMU_PAGE_SZ)
+        return CUDA_ERROR_INVALID_VALUE;
+    found = imported_find(&h);
+    if (found) {
+        *addr = found->base;
+        return CUDA_SUCCESS;
+    }
+    import = import_get(&h);
+    if (import == NULL)
+        return CUDA_ERROR_MAP_FAILED;
+    for (int d = 0; d < emu_config.nvisible; d++) {
+        if (emu_config.visible[d] == h.device)
+            range.device = d;
+    }
+    if (bytes_lock(import, (off_t) h.offset, F_RDLCK) &&
+        emu_is_live(&import->head->live[h.slot], h.id))
+        res = mapping_make(&h, range, range.device, import, addr);
+    if (res != CUDA_SUCCESS)
+        bytes_unlock(import, (off_t) h.offset);
     return res;
 }
 
@@ -289,7 +346,7 @@ EMU_EXPORT CUresult CUDAAPI cuIpcGetMemHandle(CUipcMemHandle * handle, CUdevicep
     emu_lock_take();
     range = emu_range_find(addr);
     if (range && range->kind == EMU_KIND__DEVICE)
-        res = export(range, &h);
+        res = export(range, MAGIC, &h);
     emu_lock_give();
     if (res == CUDA_SUCCESS)
         memcpy(handle, &h, sizeof(h));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu.h"
 #include "emu_control.h"
@@ -26,6 +27,7 @@ static __thread struct launch *running; /* in a stream's thread: the launch it r
 
 static void *kernel_translate(const void *addr, size_t n, size_t align)
 {
+    static __thread unsigned naccesses;
     void *alias = emu_translate(running->ctx, addr, n);
 
     if (alias == NULL) {
@@ -38,6 +40,8 @@ static void *kernel_translate(const void *addr, size_t n, size_t align)
                 running->kernel->name, addr, align);
         emu_fault_raise(CUDA_ERROR_MISALIGNED_ADDRESS);
     }
+    if (emu_config.pause_every && ++naccesses % emu_config.pause_every == 0)
+        usleep(1);
     return alias;
 }
 

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Emulated device memory, plain and from the default pool. */
+/* Emulated device memory, plain and from pools (emu_pool.c). */
 
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -77,6 +77,12 @@ void emu_device_free(struct emu_range *range)
             abort();
         }
     }
+    if (range->kind == EMU_KIND__POOL && range->is_exported &&
+        emu_file_is_mapped_elsewhere(range->device, range->offset)) {
+        fprintf(stderr, "emulated GPU: memory of a pool was freed while another process has "
+                "imported it: %zu bytes at %#lx\n", range->size, (unsigned long) range->base);
+        abort();
+    }
     if (range->is_exported)
         emu_ipc_retract(range);
     used[range->device] -= range->mapped_sz;
@@ -140,6 +146,9 @@ EMU_EXPORT CUresult CUDAAPI cuMemFree(CUdeviceptr addr)
         if (range->kind == EMU_KIND__DEVICE || range->kind == EMU_KIND__POOL) {
             emu_device_free(range);
             res = CUDA_SUCCESS;
+        } else if (range->kind == EMU_KIND__IMPORTED) {
+            emu_ipc_unmap(range);
+            res = CUDA_SUCCESS;
         } else if (range->kind == EMU_KIND__MANAGED) {
             munmap((void *) range->base, range->mapped_sz);
             emu_range_remove(range);
@@ -160,7 +169,7 @@ EMU_EXPORT CUresult CUDAAPI cuMemAllocAsync(CUdeviceptr * addr, size_t size, CUs
     stream = emu_stream_get(handle);
     EMU_CHECK(stream, CUDA_ERROR_INVALID_HANDLE);
     emu_lock_take();
-    res = emu_device_alloc(size, EMU_KIND__POOL, stream->ctx->device, NULL, addr);
+    res = emu_pool_alloc(emu_pool_default(), size, stream->ctx->device, addr);
     emu_lock_give();
     return emu_leave(res);
 }

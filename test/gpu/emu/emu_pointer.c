@@ -12,7 +12,7 @@
 static bool is_device_kind(enum emu_kind kind)
 {
     return kind == EMU_KIND__DEVICE || kind == EMU_KIND__POOL || kind == EMU_KIND__VMM ||
-        kind == EMU_KIND__IPC;
+        kind == EMU_KIND__IPC || kind == EMU_KIND__IMPORTED;
 }
 
 /* Whether the device of a context has access to memory. */
@@ -20,7 +20,7 @@ static bool may_access(CUcontext ctx, const struct emu_range *range)
 {
     int device = range->kind == EMU_KIND__IPC ? range->ctx->device : range->device;
 
-    if (range->kind == EMU_KIND__VMM)
+    if (range->kind == EMU_KIND__VMM || range->kind == EMU_KIND__IMPORTED)
         return (range->access >> ctx->device) & 1;
     return !is_device_kind(range->kind) || ctx->device == device || (ctx->peers & (1u << device));
 }
@@ -78,7 +78,7 @@ static bool attribute_store(void *value, CUpointer_attribute attribute,
                 CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE;
             return true;
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-            *(void **) value = range->kind == EMU_KIND__POOL ? (void *) 1 : NULL;
+            *(CUmemoryPool *) value = range->pool;
             return true;
         default:
             return false;

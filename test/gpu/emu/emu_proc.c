@@ -20,6 +20,7 @@
     F(DeviceGetCount, 2000) F(DeviceGet, 2000) F(DeviceGetName, 2000)           \
     F(DeviceGetUuid, 11040) F(DeviceTotalMem, 3020) F(DeviceGetPCIBusId, 4010)  \
     F(DeviceGetAttribute, 2000) F(DeviceCanAccessPeer, 4000)                    \
+    F(DeviceGetP2PAttribute, 8000)                                              \
     F(DevicePrimaryCtxRetain, 7000) F(DevicePrimaryCtxRelease, 11000)           \
     F(DevicePrimaryCtxReset, 11000) F(DevicePrimaryCtxGetState, 7000)           \
     F(CtxCreate, 13000) F(CtxDestroy, 4000) F(CtxPushCurrent, 4000)             \
@@ -49,6 +50,10 @@
     F(MemGetAllocationGranularity, 10020) F(MemExportToShareableHandle, 10020)  \
     F(MemImportFromShareableHandle, 10020) F(MemRetainAllocationHandle, 11000)  \
     F(MemGetAllocationPropertiesFromHandle, 10020)                              \
+    F(MemPoolCreate, 11020) F(MemPoolDestroy, 11020) F(MemAllocFromPoolAsync, 11020) \
+    F(MemPoolExportToShareableHandle, 11020) F(MemPoolExportPointer, 11020)     \
+    F(MemPoolImportFromShareableHandle, 11020) F(MemPoolImportPointer, 11020)   \
+    F(MemPoolSetAccess, 11020)                                                  \
     F(IpcGetMemHandle, 4010) F(IpcOpenMemHandle, 11000) F(IpcCloseMemHandle, 4010) \
     F(PointerGetAttribute, 4000) F(PointerGetAttributes, 7000)                  \
     F(PointerSetAttribute, 6000)                                                \

@@ -180,6 +180,7 @@ static bool range_allows(const struct emu_range *range, CUcontext ctx)
                 return range->ctx == ctx;
             return (ctx->peers >> range->device) & 1;
         case EMU_KIND__VMM:
+        case EMU_KIND__IMPORTED:
             return (range->access >> ctx->device) & 1;
         case EMU_KIND__POOL:
             return range->device == ctx->device || ((ctx->peers >> range->device) & 1);
@@ -264,7 +265,8 @@ void emu_range_report(void)
     static const char *const kinds[] = {
         [EMU_KIND__DEVICE] = "memory",[EMU_KIND__POOL] = "memory",[EMU_KIND__VMM] = "memory",
         [EMU_KIND__HOST] = "host",[EMU_KIND__REGISTERED] = "registration",
-        [EMU_KIND__MANAGED] = "memory",[EMU_KIND__IPC] = "mapping"
+        [EMU_KIND__MANAGED] = "memory",[EMU_KIND__IPC] = "mapping",
+        [EMU_KIND__IMPORTED] = "import"
     };
 
     for (int i = 0; i < emu_range_count; i++) {

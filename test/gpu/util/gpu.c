@@ -194,6 +194,7 @@ static const struct {
     [MEM__OTHER_CTX] = {"other-context", 1, 0},
     [MEM__MANAGED] = {"managed", 1, 0},
     [MEM__POOL] = {"pool", 1, 0},
+    [MEM__SHARED_POOL] = {"shared-pool", 1, 0},
     [MEM__MAPPED] = {"mapped", 1, 0},
     [MEM__SHAREABLE] = {"shareable", 1, 0}
 };
@@ -267,6 +268,22 @@ static void mapped_alloc(struct mem *mem)
     mem->addr = (char *) addr;
 }
 
+/* The pool of MEM__SHARED_POOL, which exists until the program ends. */
+static CUmemoryPool shared_pool(void)
+{
+    static CUmemoryPool pool;
+    CUmemPoolProps props;
+
+    if (pool == NULL) {
+        memset(&props, 0, sizeof(props));
+        props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+        props.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        CU(MemPoolCreate(&pool, &props));
+    }
+    return pool;
+}
+
 static char *pageable_alloc(size_t sz)
 {
     /* Not from the heap: registration affects whole pages, which may hold other data */
@@ -310,6 +327,10 @@ void mem_alloc(struct mem *mem, enum mem_kind kind, size_t sz)
             break;
         case MEM__POOL:
             CU(MemAllocAsync(&addr, mem->sz, NULL));
+            CU(StreamSynchronize(NULL));
+            break;
+        case MEM__SHARED_POOL:
+            CU(MemAllocFromPoolAsync(&addr, mem->sz, shared_pool(), NULL));
             CU(StreamSynchronize(NULL));
             break;
         case MEM__MAPPED:
@@ -359,6 +380,7 @@ void mem_free(struct mem *mem)
             munmap(mem->addr, mem->sz);
             break;
         case MEM__POOL:
+        case MEM__SHARED_POOL:
             FREED(MemFreeAsync(addr, NULL));
             FREED(StreamSynchronize(NULL));
             break;

@@ -41,6 +41,8 @@
     F(MemFree, 3020, 3020)                                                      \
     F(MemAllocAsync, 11020, 11020)                                              \
     F(MemFreeAsync, 11020, 11020)                                               \
+    F(MemPoolCreate, 11020, 11020)                                              \
+    F(MemAllocFromPoolAsync, 11020, 11020)                                      \
     F(MemAllocManaged, 6000, 6000)                                              \
     F(MemHostAlloc, 2020, 2020)                                                 \
     F(MemFreeHost, 2000, 2000)                                                  \
@@ -127,6 +129,7 @@ enum mem_kind {
     MEM__OTHER_CTX,             /* device 0, a context made by the driver's interface */
     MEM__MANAGED,
     MEM__POOL,                  /* device 0, stream-ordered allocation */
+    MEM__SHARED_POOL,           /* the same, of a pool that other processes may import */
     MEM__MAPPED,                /* device 0, mapped virtual range */
     MEM__SHAREABLE,             /* likewise, created to be shared by a file descriptor */
     MEM__NKINDS

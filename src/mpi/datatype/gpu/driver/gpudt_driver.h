@@ -74,6 +74,7 @@
 /* May be NULL in the table: check before the call. */
 #define MPII_GPUDT_DRIVER_OPTIONAL(F)                                               \
     F(DeviceGetUuid, 11040, "cuDeviceGetUuid_v2")                                   \
+    F(DeviceGetP2PAttribute, 8000, "cuDeviceGetP2PAttribute")                       \
     F(FuncSetAttribute, 9000, "cuFuncSetAttribute")                                 \
     F(GraphCreate, 10000, "cuGraphCreate")                                          \
     F(GraphAddKernelNode, 10000, "cuGraphAddKernelNode")                            \
@@ -95,7 +96,13 @@
     F(MemMap, 10020, "cuMemMap")                                                    \
     F(MemUnmap, 10020, "cuMemUnmap")                                                \
     F(MemRelease, 10020, "cuMemRelease")                                            \
-    F(MemSetAccess, 10020, "cuMemSetAccess")
+    F(MemSetAccess, 10020, "cuMemSetAccess")                                        \
+    F(MemPoolExportToShareableHandle, 11020, "cuMemPoolExportToShareableHandle")    \
+    F(MemPoolImportFromShareableHandle, 11020, "cuMemPoolImportFromShareableHandle") \
+    F(MemPoolExportPointer, 11020, "cuMemPoolExportPointer")                        \
+    F(MemPoolImportPointer, 11020, "cuMemPoolImportPointer")                        \
+    F(MemPoolSetAccess, 11020, "cuMemPoolSetAccess")                                \
+    F(MemPoolDestroy, 11020, "cuMemPoolDestroy")
 
 /* Members are called cuMemAlloc and so on. Macros of cuda.h turn some of these names into versioned
  * ones. They do so here and at every use, so that the source has the plain names. */

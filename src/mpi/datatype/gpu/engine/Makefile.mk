@@ -11,6 +11,7 @@ noinst_HEADERS +=                                  \
     src/mpi/datatype/gpu/engine/gpudt_flag.h       \
     src/mpi/datatype/gpu/engine/gpudt_graph.h      \
     src/mpi/datatype/gpu/engine/gpudt_import.h     \
+    src/mpi/datatype/gpu/engine/gpudt_mempool.h    \
     src/mpi/datatype/gpu/engine/gpudt_memops.h     \
     src/mpi/datatype/gpu/engine/gpudt_module.h     \
     src/mpi/datatype/gpu/engine/gpudt_pool.h       \
@@ -28,6 +29,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/engine/gpudt_flag.c       \
     src/mpi/datatype/gpu/engine/gpudt_graph.c      \
     src/mpi/datatype/gpu/engine/gpudt_import.c     \
+    src/mpi/datatype/gpu/engine/gpudt_mempool.c    \
     src/mpi/datatype/gpu/engine/gpudt_memops.c     \
     src/mpi/datatype/gpu/engine/gpudt_module.c     \
     src/mpi/datatype/gpu/engine/gpudt_pool.c       \

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Shares mapped virtual ranges by file descriptors, which other processes take by pidfd_getfd
+/* Shares mapped virtual ranges, and whatever has descriptors, by these, which other processes take by pidfd_getfd
  * (Linux 5.6). The system permits that to whom it permits to debug the process. Must not know
  * messages, nor which memory is in use.
  *
@@ -87,29 +87,19 @@ static bool handle_get(const MPII_Gpudt_driver_t * drv, CUdeviceptr base, size_t
     return false;
 }
 
-/* Open a descriptor of a handle. Returns NULL on failure; why and is_final as in
- * MPII_Gpudt_descriptor_open. */
-static struct MPII_Gpudt_descriptor *handle_export(const MPII_Gpudt_driver_t * drv,
-                                                   CUmemGenericAllocationHandle handle,
-                                                   const char **why, bool * is_final)
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_make(int fd, uint64_t process,
+                                                         const char **why)
 {
-    struct MPII_Gpudt_descriptor *d;
-    CUresult res;
-    int fd = -1;
+    struct MPII_Gpudt_descriptor *d = NULL;
 
-    *is_final = false;
-    *why = "too many files are open";
-    if (nopen == MAX_OPEN)
-        return NULL;
-    d = MPL_malloc(sizeof(*d), MPL_MEM_BUFFER);
-    if (d == NULL)
-        return NULL;
-    res = drv->cuMemExportToShareableHandle(&fd, handle, FD_TYPE, 0);
-    if (res != CUDA_SUCCESS) {
-        *is_final = res == CUDA_ERROR_NOT_SUPPORTED || res == CUDA_ERROR_NOT_PERMITTED ||
-            res == CUDA_ERROR_INVALID_VALUE;
-        drv->cuGetErrorName(res, why);
-        MPL_free(d);
+    *why = "the process cannot make a file in memory";
+    if (proof_make(process)) {
+        *why = "too many files are open";
+        if (nopen < MAX_OPEN)
+            d = MPL_malloc(sizeof(*d), MPL_MEM_BUFFER);
+    }
+    if (d == NULL) {
+        close(fd);
         return NULL;
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -117,6 +107,11 @@ static struct MPII_Gpudt_descriptor *handle_export(const MPII_Gpudt_driver_t * d
     d->nrefs = 1;
     nopen++;
     return d;
+}
+
+int MPII_Gpudt_descriptor_proof(void)
+{
+    return proof;
 }
 
 struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver_t * drv,
@@ -127,19 +122,23 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver
 {
     CUmemGenericAllocationHandle handle;
     struct MPII_Gpudt_descriptor *d;
+    CUresult res;
+    int fd = -1;
 
     *is_final = true;
     *why = "it is not one handle of memory";
     if (!handle_get(drv, base, sz, &handle))
         return NULL;
-    *why = "the process cannot make a file in memory";
-    if (!proof_make(process)) {
-        drv->cuMemRelease(handle);
-        *is_final = false;
+    res = drv->cuMemExportToShareableHandle(&fd, handle, FD_TYPE, 0);
+    drv->cuMemRelease(handle);
+    if (res != CUDA_SUCCESS) {
+        *is_final = res == CUDA_ERROR_NOT_SUPPORTED || res == CUDA_ERROR_NOT_PERMITTED ||
+            res == CUDA_ERROR_INVALID_VALUE;
+        drv->cuGetErrorName(res, why);
         return NULL;
     }
-    d = handle_export(drv, handle, why, is_final);
-    drv->cuMemRelease(handle);
+    d = MPII_Gpudt_descriptor_make(fd, process, why);
+    *is_final = false;
     if (d == NULL)
         return NULL;
     name->pid = (int) getpid();
@@ -196,12 +195,12 @@ static bool is_proved(int pidfd, int file, uint64_t process)
     return number == process;
 }
 
-/* Open the process of a name. Returns -1, and errno, on failure. */
-static int process_open(const struct MPII_Gpudt_descriptor_name *name, uint64_t process)
+/* Open a process, as named by pid, proof and number. Returns -1, and errno, on failure. */
+static int process_open(int pid, int file, uint64_t process)
 {
-    int pidfd = (int) syscall(SYS_pidfd_open, name->pid, 0), err;
+    int pidfd = (int) syscall(SYS_pidfd_open, pid, 0), err;
 
-    if (pidfd < 0 || is_proved(pidfd, name->proof, process))
+    if (pidfd < 0 || is_proved(pidfd, file, process))
         return pidfd;
     err = errno;
     close(pidfd);
@@ -216,7 +215,7 @@ static int descriptor_take(int pidfd, int fd)
 
 #else
 
-static int process_open(const struct MPII_Gpudt_descriptor_name *name ATTRIBUTE((unused)),
+static int process_open(int pid ATTRIBUTE((unused)), int file ATTRIBUTE((unused)),
                         uint64_t process ATTRIBUTE((unused)))
 {
     errno = ENOSYS;
@@ -246,6 +245,22 @@ static CUresult system_error(int err)
         default:
             return CUDA_ERROR_MAP_FAILED;
     }
+}
+
+int MPII_Gpudt_descriptor_take(int pid, int file, int fd, uint64_t process, CUresult * res,
+                               const char **why)
+{
+    int pidfd = process_open(pid, file, process), own = -1;
+
+    if (pidfd >= 0)
+        own = descriptor_take(pidfd, fd);
+    if (own < 0) {
+        *why = strerror(errno);
+        *res = system_error(errno);
+    }
+    if (pidfd >= 0)
+        close(pidfd);
+    return own;
 }
 
 static size_t total_sz(const struct MPII_Gpudt_descriptor_name *name)
@@ -331,7 +346,7 @@ CUresult MPII_Gpudt_descriptor_map(const MPII_Gpudt_engine_t * engine,
                                    const struct MPII_Gpudt_descriptor_name *name, uint64_t process,
                                    CUdeviceptr * mem, unsigned long long *id, const char **why)
 {
-    int pidfd = process_open(name, process);
+    int pidfd = process_open(name->pid, name->proof, process);
     CUresult res;
 
     if (pidfd < 0) {

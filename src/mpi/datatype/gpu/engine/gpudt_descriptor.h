@@ -48,12 +48,29 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_open(const MPII_Gpudt_driver
                                                          struct MPII_Gpudt_descriptor_name *name,
                                                          const char **why, bool * is_final);
 
+/* Take over a descriptor of anything, for other processes. The file that proves which process this is
+ * exists then.
+ *   fd       (IN)   closed on failure
+ *   process  (IN)   random number of this process
+ *   why      (OUT)  the reason, on failure
+ * Returns it with one reference; NULL on failure, for lack of something. */
+struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_make(int fd, uint64_t process,
+                                                         const char **why);
+int MPII_Gpudt_descriptor_proof(void);
+
 /* Add or release a reference; NULL does nothing. */
 struct MPII_Gpudt_descriptor *MPII_Gpudt_descriptor_add_ref(struct MPII_Gpudt_descriptor *d);
 void MPII_Gpudt_descriptor_release(struct MPII_Gpudt_descriptor *d);
 
 /* To be called before the library ends, when all descriptors are released. */
 void MPII_Gpudt_descriptors_end(void);
+
+/* Take a descriptor of another process.
+ *   pid, proof, fd, process  (IN)   as made there
+ *   res, why                 (OUT)  on failure: a driver's error like that of the system, and its text
+ * Returns the caller's own descriptor; -1 on failure. */
+int MPII_Gpudt_descriptor_take(int pid, int proof, int fd, uint64_t process, CUresult * res,
+                               const char **why);
 
 /* Map memory of another process for the GPU of an engine.
  *   name, process  (IN)   as made there

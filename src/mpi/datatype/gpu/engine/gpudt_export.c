@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Exports allocations by CUDA IPC, and mapped virtual ranges by file descriptors. What the driver
+/* Exports allocations by CUDA IPC, and mapped virtual ranges and pools by file descriptors. What the driver
  * said about an allocation is kept under the number that the driver gave it, which it never reuses.
  * Must not know messages.
  *
@@ -27,7 +27,7 @@ static struct kept {
     unsigned long long id;      /* 0: unused */
     bool is_exportable;
     struct MPII_Gpudt_export export;
-    struct MPII_Gpudt_descriptor *descriptor;   /* of a range */
+    struct MPII_Gpudt_descriptor *descriptor;   /* of a range or pool */
 } kept[NKEPT];
 static uint64_t process;
 static bool has_finalizer = false;
@@ -61,8 +61,8 @@ static int exports_end(void *unused ATTRIBUTE((unused)))
     return 0;
 }
 
-/* Close the descriptor of a range that was freed. */
-static void range_check(const MPII_Gpudt_driver_t * drv, struct kept *k)
+/* Close the descriptor of memory that was freed. */
+static void descriptor_check(const MPII_Gpudt_driver_t * drv, struct kept *k)
 {
     unsigned long long now = 0;
 
@@ -89,25 +89,40 @@ static const char *memory_export(const MPII_Gpudt_driver_t * drv, struct kept *k
     return why;
 }
 
-/* Share a mapped virtual range, likewise. */
-static const char *range_export(const MPII_Gpudt_driver_t * drv, struct kept *k)
+/* Share a mapped virtual range, or memory of a pool, likewise. */
+static const char *private_export(const MPII_Gpudt_driver_t * drv, struct kept *k)
 {
     const char *why = NULL;
     bool is_final;
 
     for (int i = 0; i < NKEPT; i++)
-        range_check(drv, &kept[i]);
+        descriptor_check(drv, &kept[i]);
     if (!has_finalizer)
         MPIR_Add_finalize(exports_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 3);
     has_finalizer = true;
-    k->descriptor = MPII_Gpudt_descriptor_open(drv, k->export.base, k->export.sz, process,
-                                               &k->export.descriptor, &why, &is_final);
-    k->export.descriptor.id[0] = k->export.id;
+    if (k->export.kind == MPII_GPUDT_EXPORT__POOL) {
+        k->descriptor = MPII_Gpudt_mempool_open(drv, k->export.base, k->export.sz, process,
+                                                &k->export.pool, &why, &is_final);
+    } else {
+        k->descriptor = MPII_Gpudt_descriptor_open(drv, k->export.base, k->export.sz, process,
+                                                   &k->export.descriptor, &why, &is_final);
+        k->export.descriptor.id[0] = k->export.id;
+    }
     if (k->descriptor)
         return NULL;
     if (!is_final)
         k->id = 0;
     return why;
+}
+
+/* What memory is. */
+static enum MPII_Gpudt_export_e kind_of(const MPII_Gpudt_driver_t * drv, const void *addr,
+                                        bool is_private)
+{
+    if (!is_private)
+        return MPII_GPUDT_EXPORT__MEMORY;
+    return MPII_Gpudt_mempool_of(drv, (CUdeviceptr) addr) ? MPII_GPUDT_EXPORT__POOL :
+        MPII_GPUDT_EXPORT__RANGE;
 }
 
 /* Ask the driver. */
@@ -129,13 +144,14 @@ static void kept_fill(struct kept *k, const MPII_Gpudt_engine_t * engine, const 
     k->export.process = MPII_Gpudt_export_process();
     k->export.gpu = (uint64_t) engine->device;
     k->export.id = id;
-    k->export.is_range = is_private;
-    if (is_private && !MPII_Gpudt_descriptor_is_possible(drv, (CUdeviceptr) addr)) {
+    k->export.kind = kind_of(drv, addr, is_private);
+    if (k->export.kind == MPII_GPUDT_EXPORT__RANGE &&
+        !MPII_Gpudt_descriptor_is_possible(drv, (CUdeviceptr) addr)) {
         why = "it was not created to be shared by a file descriptor";
     } else if (drv->cuMemGetAddressRange(&base, &sz, (CUdeviceptr) addr) == CUDA_SUCCESS) {
         k->export.base = base;
         k->export.sz = sz;
-        why = is_private ? range_export(drv, k) : memory_export(drv, k);
+        why = is_private ? private_export(drv, k) : memory_export(drv, k);
     }
     k->is_exportable = why == NULL;
     MPII_Gpudt_ctx_leave(drv, &entered);
@@ -177,7 +193,7 @@ static bool range_add(const MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_expo
         id == 0 || device != engine->device || ctx)
         return false;
     k = kept_get(engine, (const void *) at, id, true);
-    if (!k->is_exportable || k->export.base != at)
+    if (!k->is_exportable || k->export.base != at || k->export.kind != MPII_GPUDT_EXPORT__RANGE)
         return false;
     name->memory[n] = k->export.descriptor.memory[0];
     name->id[n] = id;
@@ -215,20 +231,23 @@ const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t 
     const struct kept *k;
 
     if (is_private && ++nuses % LOOK_EVERY == 0)
-        range_check(engine->drv, &kept[nuses / LOOK_EVERY % NKEPT]);
+        descriptor_check(engine->drv, &kept[nuses / LOOK_EVERY % NKEPT]);
     k = kept_get(engine, low, id, is_private);
     if (!k->is_exportable || (uintptr_t) low < k->export.base)
         return NULL;
     if (likely((uintptr_t) high <= k->export.base + k->export.sz))
         return &k->export;
-    return k->export.is_range ? ranges_join(engine, &k->export, high) : NULL;
+    return k->export.kind == MPII_GPUDT_EXPORT__RANGE ? ranges_join(engine, &k->export, high) :
+        NULL;
 }
 
 void MPII_Gpudt_export_copy(const struct MPII_Gpudt_export *from, struct MPII_Gpudt_export *to)
 {
     memcpy(to, from, offsetof(struct MPII_Gpudt_export, handle));
-    if (from->is_range)
+    if (from->kind == MPII_GPUDT_EXPORT__RANGE)
         to->descriptor = from->descriptor;
+    else if (from->kind == MPII_GPUDT_EXPORT__POOL)
+        to->pool = from->pool;
     else
         to->handle = from->handle;
 }
@@ -238,16 +257,21 @@ bool MPII_Gpudt_export_is_same(const struct MPII_Gpudt_export *a,
 {
     const struct MPII_Gpudt_descriptor_name *p = &a->descriptor, *q = &b->descriptor;
 
-    if (a->id != b->id || a->process != b->process || a->is_range != b->is_range)
+    if (a->id != b->id || a->process != b->process || a->kind != b->kind)
         return false;
-    return !a->is_range || (p->nhandles == q->nhandles &&
-                            memcmp(p->id, q->id, p->nhandles * sizeof(p->id[0])) == 0);
+    return a->kind != MPII_GPUDT_EXPORT__RANGE ||
+        (p->nhandles == q->nhandles &&
+         memcmp(p->id, q->id, p->nhandles * sizeof(p->id[0])) == 0);
 }
 
 void MPII_Gpudt_export_hold(const struct MPII_Gpudt_export *export,
                             struct MPII_Gpudt_descriptor **held)
 {
-    for (int i = 0; export->is_range && i < export->descriptor.nhandles; i++)
+    if (export->kind == MPII_GPUDT_EXPORT__POOL)
+        held[0] = MPII_Gpudt_descriptor_add_ref(kept[export->id & (NKEPT - 1)].descriptor);
+    if (export->kind != MPII_GPUDT_EXPORT__RANGE)
+        return;
+    for (int i = 0; i < export->descriptor.nhandles; i++)
         held[i] = MPII_Gpudt_descriptor_add_ref(kept[export->descriptor.id[i] &
                                                      (NKEPT - 1)].descriptor);
 }

@@ -9,6 +9,14 @@
 #define GPUDT_EXPORT_H_INCLUDED
 
 #include "gpudt_descriptor.h"
+#include "gpudt_mempool.h"
+
+/* What an allocation is, and so how it is mapped. */
+enum MPII_Gpudt_export_e {
+    MPII_GPUDT_EXPORT__MEMORY,  /* of cuMemAlloc */
+    MPII_GPUDT_EXPORT__RANGE,   /* a mapped virtual range */
+    MPII_GPUDT_EXPORT__POOL     /* of a stream-ordered pool: only while it is in use */
+};
 
 /* How another process maps an allocation. */
 struct MPII_Gpudt_export {
@@ -16,10 +24,11 @@ struct MPII_Gpudt_export {
     uint64_t gpu;               /* index of its GPU in that process */
     uint64_t id;                /* of the allocation in that process, never reused */
     uint64_t base, sz;          /* its address there and its bytes */
-    bool is_range;              /* a mapped virtual range; else memory of cuMemAlloc */
+    int kind;                   /* enum MPII_Gpudt_export_e */
     union {
         CUipcMemHandle handle;
         struct MPII_Gpudt_descriptor_name descriptor;
+        struct MPII_Gpudt_mempool_name pool;
     };
 };
 
@@ -30,8 +39,8 @@ struct MPII_Gpudt_export {
  *   low, high   (IN)   what is in use of it: all addresses from low to below high
  *   id          (IN)   number of the allocation that has low now; not 0
  *   is_private  (IN)   MPIR_Gpudt_ptr_is_private
- * Returns NULL if other processes cannot map it: memory of pools, mapped virtual ranges that were
- * not created to be shared by file descriptors, more than MPII_GPUDT_MAX_HANDLES of them, managed
+ * Returns NULL if other processes cannot map it: memory of pools and mapped virtual ranges that were
+ * not created to be shared by file descriptors, more than MPII_GPUDT_MAX_HANDLES of these, managed
  * memory, memory of other processes. Valid until the next call. Callers are serialized. */
 const struct MPII_Gpudt_export *MPII_Gpudt_export_get(const MPII_Gpudt_engine_t * engine,
                                                       const void *low, const void *high,

@@ -92,6 +92,7 @@ struct MPII_Gpudt_mapping {
     struct MPII_Gpudt_export export;
     CUdeviceptr mem;            /* 0: not mapped */
     unsigned long long own_id;  /* of a mapped range, in this process */
+    CUmemoryPool pool;          /* of memory of a pool; NULL: not imported yet */
     bool is_refused;            /* could not be mapped: final */
     int nrefs;
     double saved_us;            /* that being mapped would have saved so far */
@@ -112,6 +113,19 @@ static void trace(const char *what, const struct MPII_Gpudt_mapping *m, const ch
                 why[0] ? ": " : "", why);
 }
 
+/* Another engine's mapping of the same memory of a pool; NULL: none. The driver imports it once for all
+ * contexts, and does not count. */
+static const struct MPII_Gpudt_mapping *imported_too(const struct MPII_Gpudt_mapping *m)
+{
+    const struct MPII_Gpudt_mapping *other;
+
+    DL_FOREACH(mappings, other) {
+        if (other != m && other->mem && MPII_Gpudt_export_is_same(&other->export, &m->export))
+            return other;
+    }
+    return NULL;
+}
+
 /* ---- removing ---- */
 
 /* Unmap memory. A mapping of memory of cuMemAlloc ended with its context, if that was destroyed. */
@@ -125,10 +139,12 @@ static void mapping_close(struct MPII_Gpudt_mapping *m)
         return;
     is_entered = MPII_Gpudt_engine_is_alive(engine) &&
         MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS;
-    if (m->export.is_range)
+    if (m->export.kind == MPII_GPUDT_EXPORT__RANGE)
         MPII_Gpudt_descriptor_unmap(engine->drv, &m->export.descriptor, m->mem, m->own_id);
-    else if (is_entered)
+    else if (m->export.kind != MPII_GPUDT_EXPORT__POOL && is_entered)
         engine->drv->cuIpcCloseMemHandle(m->mem);
+    else if (is_entered && imported_too(m) == NULL)
+        engine->drv->cuMemFree(m->mem);
     if (is_entered)
         MPII_Gpudt_ctx_leave(engine->drv, &entered);
     trace("unmapped", m, "");
@@ -150,7 +166,7 @@ static void mapping_remove(struct MPII_Gpudt_mapping *m)
 /* Whether an export is of several allocations, whose numbers may be in any order. */
 static bool is_joined(const struct MPII_Gpudt_export *export)
 {
-    return export->is_range && export->descriptor.nhandles > 1;
+    return export->kind == MPII_GPUDT_EXPORT__RANGE && export->descriptor.nhandles > 1;
 }
 
 /* Whether the allocation of a mapping must have been freed, since a new one has some of its
@@ -162,17 +178,22 @@ static bool is_stale(const struct MPII_Gpudt_mapping *m, const struct MPII_Gpudt
         m->export.base < export->base + export->sz && export->base < m->export.base + m->export.sz;
 }
 
-/* Put stale mappings where they are removed first. */
+/* Put stale mappings where they are removed first, and forget those that are not mapped. */
 static void stale_sort(const struct MPII_Gpudt_export *export)
 {
     struct MPII_Gpudt_mapping *m, *next, *last = mappings ? mappings->prev : NULL;
 
     DL_FOREACH_SAFE(mappings, m, next) {
+        const bool is_last = m == last;
         if (is_stale(m, export)) {
-            DL_DELETE(mappings, m);
-            DL_APPEND(mappings, m);
+            if (m->mem == 0 && m->nrefs == 0) {
+                mapping_remove(m);
+            } else {
+                DL_DELETE(mappings, m);
+                DL_APPEND(mappings, m);
+            }
         }
-        if (m == last)
+        if (is_last)
             break;
     }
 }
@@ -241,8 +262,10 @@ void MPII_Gpudt_import_drop(uint64_t process)
         else
             are_used = true;
     }
-    if (!are_used)
+    if (!are_used) {
         MPII_Gpudt_remotes_drop(process);
+        MPII_Gpudt_mempools_drop(process);
+    }
 }
 
 /* For MPIR_Add_finalize: before the engines are freed. */
@@ -251,6 +274,7 @@ static int imports_end(void *unused ATTRIBUTE((unused)))
     while (mappings)
         mapping_remove(mappings);
     MPII_Gpudt_remotes_drop(0);
+    MPII_Gpudt_mempools_drop(0);
     has_finalizer = false;
     return 0;
 }
@@ -269,16 +293,29 @@ static void count_limit(void)
         mapping_remove(m);
 }
 
-/* Take over the descriptors of a range that is not mapped. Its process may have closed the earlier
+/* Whether two exports of the same memory name the same descriptors. */
+static bool descriptors_are_same(const struct MPII_Gpudt_export *a,
+                                 const struct MPII_Gpudt_export *b)
+{
+    const struct MPII_Gpudt_descriptor_name *p = &a->descriptor, *q = &b->descriptor;
+
+    switch (a->kind) {
+        case MPII_GPUDT_EXPORT__RANGE:
+            return p->pid == q->pid && p->proof == q->proof &&
+                memcmp(p->memory, q->memory, q->nhandles * sizeof(q->memory[0])) == 0;
+        case MPII_GPUDT_EXPORT__POOL:
+            return a->pool.pid == b->pool.pid && a->pool.proof == b->pool.proof &&
+                a->pool.pool == b->pool.pool;
+        default:
+            return true;
+    }
+}
+
+/* Take over the descriptors of memory that is not mapped. Its process may have closed the earlier
  * ones, and their numbers may be those of other files since. */
 static void descriptors_renew(struct MPII_Gpudt_mapping *m, const struct MPII_Gpudt_export *export)
 {
-    const struct MPII_Gpudt_descriptor_name *old = &m->export.descriptor;
-    const struct MPII_Gpudt_descriptor_name *new = &export->descriptor;
-
-    if (m->mem || !export->is_range ||
-        (old->pid == new->pid && old->proof == new->proof &&
-         memcmp(old->memory, new->memory, new->nhandles * sizeof(new->memory[0])) == 0))
+    if (m->mem || m->pool || descriptors_are_same(&m->export, export))
         return;
     MPII_Gpudt_export_copy(export, &m->export);
     m->is_refused = false;
@@ -323,8 +360,14 @@ static struct MPII_Gpudt_mapping *mapping_find(MPII_Gpudt_engine_t * engine,
 /* Whether the driver has the functions that map an allocation. */
 static bool has_functions(const MPII_Gpudt_driver_t * drv, const struct MPII_Gpudt_export *export)
 {
-    return export->is_range ? MPII_Gpudt_descriptor_exists(drv) :
-        drv->cuIpcOpenMemHandle && drv->cuIpcCloseMemHandle;
+    switch (export->kind) {
+        case MPII_GPUDT_EXPORT__RANGE:
+            return MPII_Gpudt_descriptor_exists(drv);
+        case MPII_GPUDT_EXPORT__POOL:
+            return MPII_Gpudt_mempool_exists(drv) && export->sz <= MPII_GPUDT_MEMPOOL_MOST;
+        default:
+            return drv->cuIpcOpenMemHandle && drv->cuIpcCloseMemHandle;
+    }
 }
 
 /* Whether nothing of a process can be mapped, or no such allocation. */
@@ -391,6 +434,25 @@ static CUresult handle_open(struct MPII_Gpudt_mapping *m)
     return res;
 }
 
+/* Import memory of a pool, and first the pool itself. */
+static CUresult pool_open(struct MPII_Gpudt_mapping *m, const char **why)
+{
+    const struct MPII_Gpudt_mempool_name *name = &m->export.pool;
+    const struct MPII_Gpudt_mapping *other = imported_too(m);
+    CUmemPoolPtrExportData data = name->data;
+    CUresult res = CUDA_SUCCESS;
+
+    if (m->pool == NULL)
+        res = MPII_Gpudt_mempool_import(m->engine, name, m->export.process, &m->pool, why);
+    if (res != CUDA_SUCCESS)
+        m->pool = NULL;
+    else if (other)
+        m->mem = other->mem;
+    else
+        res = m->engine->drv->cuMemPoolImportPointer(&m->mem, m->pool, &data);
+    return res;
+}
+
 /* Map an allocation that is not mapped.
  *   why  (OUT)  the reason, on failure */
 static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
@@ -399,9 +461,17 @@ static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
     CUresult res;
 
     *why = NULL;
-    res = export->is_range ?
-        MPII_Gpudt_descriptor_map(m->engine, &export->descriptor, export->process, &m->mem,
-                                  &m->own_id, why) : handle_open(m);
+    switch (export->kind) {
+        case MPII_GPUDT_EXPORT__RANGE:
+            res = MPII_Gpudt_descriptor_map(m->engine, &export->descriptor, export->process,
+                                            &m->mem, &m->own_id, why);
+            break;
+        case MPII_GPUDT_EXPORT__POOL:
+            res = pool_open(m, why);
+            break;
+        default:
+            res = handle_open(m);
+    }
     if (res != CUDA_SUCCESS)
         m->mem = 0;
     if (res != CUDA_SUCCESS && *why == NULL) {
@@ -460,4 +530,6 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
 void MPII_Gpudt_import_release(struct MPII_Gpudt_mapping *m)
 {
     m->nrefs--;
+    if (m->nrefs == 0 && m->export.kind == MPII_GPUDT_EXPORT__POOL)
+        mapping_close(m);
 }

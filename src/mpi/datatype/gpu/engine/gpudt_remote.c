@@ -17,7 +17,7 @@ struct MPII_Gpudt_remote *MPII_Gpudt_remote_find(const MPII_Gpudt_engine_t * eng
 
     for (r = remotes; r; r = r->next) {
         if (r->engine == engine && r->process == export->process && r->gpu == export->gpu &&
-            r->is_range == export->is_range)
+            r->kind == export->kind)
             return r;
     }
     r = MPL_calloc(1, sizeof(*r), MPL_MEM_BUFFER);
@@ -26,7 +26,7 @@ struct MPII_Gpudt_remote *MPII_Gpudt_remote_find(const MPII_Gpudt_engine_t * eng
     r->engine = engine;
     r->process = export->process;
     r->gpu = export->gpu;
-    r->is_range = export->is_range;
+    r->kind = export->kind;
     r->next = remotes;
     remotes = r;
     return r;

@@ -16,7 +16,7 @@ struct MPII_Gpudt_remote {
     struct MPII_Gpudt_remote *next;
     const MPII_Gpudt_engine_t *engine;
     uint64_t process, gpu;
-    bool is_range;              /* as in an export */
+    int kind;                   /* as in an export */
     bool was_opened;
     int nfailures;              /* before the first success */
 };

@@ -34,10 +34,17 @@ struct combining {
     struct MPII_Gpudt_mapping *room[2 * MPII_GPUDT_COMBINE_MAX];
 };
 
-/* The descriptor that shares a range; 0 for other memory. */
+/* The descriptor that shares a range or a pool; 0 for other memory. */
 static int descriptor_of(const struct MPII_Gpudt_export *export)
 {
-    return export->is_range ? export->descriptor.memory[0] : 0;
+    switch (export->kind) {
+        case MPII_GPUDT_EXPORT__RANGE:
+            return export->descriptor.memory[0];
+        case MPII_GPUDT_EXPORT__POOL:
+            return export->pool.pool;
+        default:
+            return 0;
+    }
 }
 
 bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
@@ -56,7 +63,8 @@ bool MPIR_Gpudt_operand_make(const void *buf, MPI_Aint count, MPI_Datatype datat
     if ((uintptr_t) buf % r.align == 0)
         export = MPII_Gpudt_buffer_export(*buffer);
     /* The number does not identify several ranges side by side */
-    if (export == NULL || (export->is_range && export->descriptor.nhandles > 1)) {
+    if (export == NULL ||
+        (export->kind == MPII_GPUDT_EXPORT__RANGE && export->descriptor.nhandles > 1)) {
         MPIR_Gpudt_buffer_free(*buffer);
         *buffer = NULL;
         return false;

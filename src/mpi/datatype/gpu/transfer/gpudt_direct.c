@@ -90,7 +90,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     offer->type_at = MPIR_GPUDT_TYPE__NONE;
     offer->stage_sz = 0;
     offer->export.process = offer->export.id = 0;
-    offer->export.is_range = false;
+    offer->export.kind = MPII_GPUDT_EXPORT__MEMORY;
     if (stage) {
         MPII_Gpudt_export_copy(&stage->export, &offer->stage);
         offer->stage_at = (int64_t) ((uintptr_t) stage->mem - stage->export.base);

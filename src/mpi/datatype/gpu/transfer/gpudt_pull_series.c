@@ -91,7 +91,7 @@ void MPIR_Gpudt_pulls_note(const MPIR_Gpudt_offer_t * offer, const struct MPIR_G
         !MPII_Gpudt_batch_is_open(op->engine, op->lane, op->queued.batch) ||
         op->n != offer->size || buffer->id == 0 || to_type == 0 || r->buf == MPI_BOTTOM ||
         side->ptr.mem != MPIR_GPUDT_MEM__DEVICE || MPIR_Gpudt_ptr_is_private(&side->ptr) ||
-        offer->export.is_range || !has_type(offer))
+        offer->export.kind != MPII_GPUDT_EXPORT__MEMORY || !has_type(offer))
         return;
     if (!has_finalizer)
         MPIR_Add_finalize(series_end, NULL, 0);
