@@ -47,6 +47,7 @@
     F(direct_hidden, "Sends on a node of GPU memory that other processes cannot map")         \
     F(window_direct, "Operations on windows of other processes that this one mapped")           \
     F(window_joined, "Of these, puts and gets that joined another one that waited for a launch") \
+    F(window_atomic, "Operations on windows by atomic operations of the GPU")                   \
     F(window_refused, "Those that were tried in vain, and then went by messages")               \
     F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \
     F(ipc_opens, "Allocations of other processes mapped")                                       \

@@ -16,8 +16,11 @@
 /* ---- locks (ch3u_gpudt_winlock.c) ---- */
 
 /* A lock of one process's memory in one window, in memory that the processes of the node share. Who
- * holds it may do accumulates on that memory. */
+ * holds it may do accumulates on that memory: one process, or several that use atomic operations of
+ * GPUs. */
 struct MPIDI_Gpudt_winlock;
+
+#define MPIDI_GPUDT_WINLOCK_ALONE -1
 
 /* The locks of a window, one for each process of the node, and a room for each beside them. */
 struct MPIDI_Gpudt_winlocks {
@@ -42,13 +45,18 @@ struct MPIDI_Gpudt_winlock *MPIDI_Gpudt_winlock_of(const struct MPIDI_Gpudt_winl
 /* The room of process i; NULL if there are no locks. Aligned to a line of the cache. */
 void *MPIDI_Gpudt_winlock_room(const struct MPIDI_Gpudt_winlocks *locks, int i);
 
-/* Take a lock, if it is free. An error if a process has died that held it, since it may have done a
- * part of its work: that lock cannot be taken any more.
- *   rank  (IN)  whose memory it is, for the error */
-int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, bool * is_held);
+/* Take a lock, if it is free. An error if a process has died that held it alone, since it may have done
+ * a part of its work: that lock cannot be taken any more.
+ *   rank  (IN)  whose memory it is, for the error
+ *   mine  (IN)  number of this process on the node, to hold the lock beside others that do so too;
+ *               MPIDI_GPUDT_WINLOCK_ALONE: alone
+ *   looks (IN)  to hold it alone: how often to look at most whether those that hold it beside each
+ *               other have released it, once no more can take it; then these can again */
+int MPIDI_Gpudt_winlock_try(struct MPIDI_Gpudt_winlock *lock, int rank, int mine, int looks,
+                            bool * is_held);
 
-/* By the thread that has taken it. */
-void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock);
+/* By the thread that has taken it, in the same way. */
+void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock, int mine);
 
 /* ---- memory attached to dynamic windows (ch3u_gpudt_regions.c) ---- */
 

@@ -8,7 +8,8 @@
  * accessed is described in ch3u_gpudt_window.c.
  *
  * They are atomic to each other by a lock of the target's memory in the window. An origin holds it
- * while its kernel works. The target holds it while it handles operations that came by messages,
+ * while its kernel works: beside others if theirs and its own use atomic operations of the GPU, else
+ * alone. The target holds it alone while it handles operations that came by messages,
  * from processes that cannot map the memory, or on its own if no kernel can do them. So each waits
  * for at most one kernel of each of the others. An origin makes progress while it waits. A target
  * waits inside of the progress engine; who holds the lock then needs nothing of it, nor the lock of
@@ -30,6 +31,10 @@
 
 #include "mpidu_yield.h"
 
+/* Looks at a lock that others hold beside each other before this process handles messages: enough for a
+ * kernel or two. */
+#define MIN_LOOKS 1000
+
 /* ---- the lock ---- */
 
 void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank)
@@ -42,7 +47,8 @@ void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank)
         (peer->regions && !MPIDI_Gpudt_regions_exist(peer->regions)))
         return;
     while (!is_held && mpi_errno == MPI_SUCCESS) {
-        mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, rank, &is_held);
+        mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, rank, MPIDI_GPUDT_WINLOCK_ALONE, INT_MAX,
+                                            &is_held);
         if (!is_held)
             MPIDU_yield();
     }
@@ -54,25 +60,36 @@ void MPIDI_Gpudt_win_hold_any(MPIR_Win * win, int rank)
 void MPIDI_Gpudt_win_unhold_any(MPIR_Win * win)
 {
     if (win->gpudt->held)
-        MPIDI_Gpudt_winlock_release(win->gpudt->held);
+        MPIDI_Gpudt_winlock_release(win->gpudt->held, MPIDI_GPUDT_WINLOCK_ALONE);
     win->gpudt->held = NULL;
 }
 
-/* Of MPIR_Gpudt_guard. */
-static int peer_enter(void *state)
+/* The guard of an operation. */
+struct hold {
+    const struct MPIDI_Gpudt_peer *peer;
+    int number;                 /* of this process on the node */
+    int how;                    /* the lock is held; as in MPIDI_Gpudt_winlock_try */
+};
+
+static int peer_enter(void *state, bool are_several)
 {
     int mpi_errno = MPI_SUCCESS;
-    const struct MPIDI_Gpudt_peer *peer = state;
+    struct hold *hold = state;
     bool is_held = false;
+    int looks = MIN_LOOKS;
 
+    hold->how = are_several ? hold->number : MPIDI_GPUDT_WINLOCK_ALONE;
     do {
-        mpi_errno = MPIDI_Gpudt_winlock_try(peer->lock, peer->rank, &is_held);
+        mpi_errno = MPIDI_Gpudt_winlock_try(hold->peer->lock, hold->peer->rank, hold->how, looks,
+                                            &is_held);
         MPIR_ERR_CHECK(mpi_errno);
         if (is_held)
             break;
         mpi_errno = poke_progress_engine();
         MPIR_ERR_CHECK(mpi_errno);
         MPIDI_Gpudt_poll_pause();
+        /* Where kernels take long, the next one waits for longer */
+        looks = MPL_MIN(looks, INT_MAX / 2) * 2;
     } while (true);
 
   fn_exit:
@@ -83,9 +100,9 @@ static int peer_enter(void *state)
 
 static void peer_leave(void *state)
 {
-    const struct MPIDI_Gpudt_peer *peer = state;
+    const struct hold *hold = state;
 
-    MPIDI_Gpudt_winlock_release(peer->lock);
+    MPIDI_Gpudt_winlock_release(hold->peer->lock, hold->how);
 }
 
 static void others_let(void)
@@ -148,9 +165,10 @@ static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPI
 {
     int mpi_errno = MPI_SUCCESS;
     const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+    struct hold hold = {.peer = peer };
     struct MPIR_Gpudt_guard guard = {
         .enter = peer_enter,.leave = peer_leave,.pause = others_let,.resume = others_stop,
-        .state = (void *) peer
+        .state = &hold
     };
     MPIR_Gpudt_target_t *target = NULL;
     bool is_taken = false, may_start;
@@ -163,6 +181,7 @@ static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPI
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_start)
         goto fn_exit;
+    hold.number = win->comm_ptr->intranode_table[win->comm_ptr->rank];
     mpi_errno = MPIDI_Gpudt_win_target(win, rank, u->datatype, &u->disp, &target);
     MPIR_ERR_CHECK(mpi_errno);
     if (target == NULL)

@@ -27,6 +27,7 @@ endif BUILD_GPUDT_CUDA
 # of the toolkit's release can read.
 gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernels.cu    \
+    $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_atomic.cuh    \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_batch.cuh     \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_combine.cuh   \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_copies.cuh    \

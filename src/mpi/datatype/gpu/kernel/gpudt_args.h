@@ -377,7 +377,9 @@ struct MPII_Gpudt_args_combine {
  *
  *     old[i] = target[i],  target[i] = target[i] op in[i]
  *
- * The elements from head on are moved as above. */
+ * The elements from head on are moved as above. If is_atomic, each element is updated by the GPU's atomic
+ * operations, so that kernels of other processes may update it at the same time in this way: elements
+ * of 4 or 8 bytes without gaps, at multiples of their size, and nquads is 0. */
 #define MPII_GPUDT_UPDATE_VALUE 16      /* bytes of an operand in the parameters */
 
 struct MPII_Gpudt_args_update {
@@ -389,7 +391,7 @@ struct MPII_Gpudt_args_update {
     int64_t head;
     int64_t nquads;
     int32_t op;                 /* enum MPII_Gpudt_reduce_e */
-    int32_t pad;
+    int32_t is_atomic;
     uint64_t compare;           /* of MPII_GPUDT_REDUCE__CAS: the element is replaced if it has
                                  * these bytes */
     uint64_t value[MPII_GPUDT_UPDATE_VALUE / sizeof(uint64_t)]; /* all elements of the operand */

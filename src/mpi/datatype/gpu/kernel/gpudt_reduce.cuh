@@ -20,12 +20,12 @@
 
 /* ---- types of elements ----
  *
- * load and store access the members, which are aligned, and no gap between them. A dense type has
- * no gap, so that 16 bytes may be moved at a time. */
+ * load and store access the members, which are aligned, and no gap between them. A scalar
+ * has one member. A dense type has no gap, so that 16 bytes may be moved at a time. */
 
 template <class T> struct gpudt_scalar {
     typedef T type;
-    enum { IS_DENSE = 1 };
+    enum { IS_SCALAR = 1, IS_DENSE = 1 };
     static GPUDT_METHOD T load(uint64_t at)
     {
         return gpudt_data_load<T>(at);
@@ -46,6 +46,7 @@ template <class A, class B> struct gpudt_couple {
 template <class A, class B> struct gpudt_two {
     typedef gpudt_couple<A, B> type;
     enum {
+        IS_SCALAR = 0,
         IS_DENSE = sizeof(A) == sizeof(B),
         SECOND = sizeof(A) > sizeof(B) ? sizeof(A) : sizeof(B)
     };

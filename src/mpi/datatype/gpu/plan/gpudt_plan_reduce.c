@@ -100,11 +100,12 @@ void MPII_Gpudt_plan_update_make(const struct MPII_Gpudt_plan_update_in *in,
     args->old = in->old;
     args->n = in->n;
     args->op = in->op;
+    args->is_atomic = in->is_atomic;
     if (in->in)
         misfit |= (in->in ^ in->target) % QUAD;
     if (in->old)
         misfit |= (in->old ^ in->target) % QUAD;
-    if (in->is_dense && (in->in || in->op == MPII_GPUDT_REDUCE__NO_OP))
+    if (in->is_dense && !in->is_atomic && (in->in || in->op == MPII_GPUDT_REDUCE__NO_OP))
         quads_find(in->target, misfit, in->n, in->size, &args->head, &args->nquads);
     plan->grid = blocks_count(in->n, args->nquads, BLOCKS_PER_SM * in->nsms, in->max_blocks);
     args->end.nblocks = (int32_t) plan->grid;

@@ -52,7 +52,7 @@ struct MPII_Gpudt_plan_combine {
 struct MPII_Gpudt_plan_update_in {
     int kernel;                 /* enum MPII_Gpudt_kernel_e, a kernel for updates */
     int op, size;               /* as above */
-    bool is_dense;
+    bool is_dense, is_atomic;
     uint64_t target, in, old;   /* as in struct MPII_Gpudt_args_update; in is 0 for an operand that
                                  * is in the parameters */
     int64_t n;

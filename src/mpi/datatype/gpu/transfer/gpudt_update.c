@@ -16,6 +16,30 @@
 #include "gpudt_window_impl.h"
 #include "engine/gpudt_engine.h"
 
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_ATOMICS
+      category    : GPUDT
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : |-
+        Whether accumulates to windows in GPU memory use atomic operations of the GPU, so that several
+        processes may update a window at the same time. They exist for elements of 4 and 8 bytes.
+        auto   - For short ones
+        always - Where they exist
+        never  - One process after the other
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* Bytes up to which elements are updated by atomic operations. */
+#define ATOMIC_MAX (16 * 1024)
+
 /* Find the elements of a buffer. Returns false if they are not of one predefined type. */
 static bool elements_find(MPI_Aint count, MPI_Datatype datatype, MPI_Datatype * basic, int64_t * n)
 {
@@ -175,6 +199,21 @@ static int window_map(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target
     goto fn_exit;
 }
 
+/* Whether the kernel can update the elements by atomic operations, and that is better. What it needs is
+ * a property of the elements and their address, so that updates of one element differ in it only by
+ * their size, or by how their process accesses it. */
+static bool atomic_check(const struct MPII_Gpudt_update *up, const MPIR_Gpudt_target_t * target)
+{
+    const struct MPII_Gpudt_reduction *r = &up->r;
+
+    if (MPIR_CVAR_GPUDT_ATOMICS == MPIR_CVAR_GPUDT_ATOMICS_never || up->is_apart || r->parts != 1 ||
+        r->align != r->size || (r->size != 4 && r->size != 8))
+        return false;
+    return (up->n * up->size <= ATOMIC_MAX ||
+            MPIR_CVAR_GPUDT_ATOMICS == MPIR_CVAR_GPUDT_ATOMICS_always) &&
+        MPII_Gpudt_target_has_atomics(target, up->engine);
+}
+
 /* Update a window, if this process can. */
 static int update_do(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target, bool * is_taken)
 {
@@ -193,6 +232,7 @@ static int update_do(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target,
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (!is_good)
         goto fn_exit;
+    up->is_atomic = atomic_check(up, target);
     mpi_errno = MPII_Gpudt_engine_reenter(up->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_update_run(up, is_taken);
@@ -225,6 +265,8 @@ int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpu
         MPII_GPUDT_COUNT(window_direct, 1);
     else
         MPII_GPUDT_COUNT(window_refused, 1);
+    if (*is_taken && up.is_atomic)
+        MPII_GPUDT_COUNT(window_atomic, 1);
     if (unlikely(MPIR_CVAR_GPUDT_TRACE))
         MPII_Gpudt_target_trace(target, up.n * up.size, u->name, *is_taken);
 

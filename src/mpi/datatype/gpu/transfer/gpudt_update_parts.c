@@ -103,6 +103,7 @@ static int part_start(const struct MPII_Gpudt_update *up, int64_t first, int64_t
     bool is_started = false;
     struct MPII_Gpudt_plan_update_in in = {
         .kernel = up->r.kernel,.op = up->r.op,.size = up->r.size,.is_dense = up->r.is_dense,
+        .is_atomic = up->is_atomic,
         .target = up->is_apart ? (uint64_t) (uintptr_t) up->gathered->mem :
             up->at + (uint64_t) (first * up->extent),
         .in = part_addr(up, &up->origin, first),.old = part_addr(up, &up->result, first),
@@ -136,7 +137,7 @@ static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n
     struct MPII_Gpudt_flag flag = {.word = NULL };
     bool is_entered = false, is_paused = false;
 
-    mpi_errno = up->guard->enter(up->guard->state);
+    mpi_errno = up->guard->enter(up->guard->state, up->is_atomic);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     is_entered = true;
     if (up->is_apart)

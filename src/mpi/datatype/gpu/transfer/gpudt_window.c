@@ -18,6 +18,7 @@
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "gpudt_window_impl.h"
+#include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
 
 /* A window is used often: mapping it pays off at once. */
@@ -27,6 +28,7 @@ struct exposure {
     uint64_t addr, size;        /* of the window */
     uint64_t process, gpu, id;  /* of its allocation, as in an export; id 0: cannot be mapped */
     uint64_t base, sz;
+    uint64_t gpu_name;          /* MPII_Gpudt_gpu_name */
     CUipcMemHandle handle;
 };
 MPII_GPUDT_STATIC_ASSERT(sizeof(struct exposure) <= MPIR_GPUDT_EXPOSURE_SZ, "it has room");
@@ -56,6 +58,7 @@ bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem)
     exposure->id = export->id;
     exposure->base = export->base;
     exposure->sz = export->sz;
+    exposure->gpu_name = MPII_Gpudt_gpu_name(buffer->side.engine->drv, buffer->side.engine->device);
     exposure->handle = export->handle;
 
   fn_exit:
@@ -84,6 +87,7 @@ int MPIR_Gpudt_target_make(const void *mem, MPIR_Gpudt_target_t ** target)
     t->export.base = exposure->base;
     t->export.sz = exposure->sz;
     t->export.handle = exposure->handle;
+    t->gpu_name = exposure->gpu_name;
     *target = t;
 
   fn_exit:
@@ -201,6 +205,12 @@ int MPII_Gpudt_target_side(const MPIR_Gpudt_target_t * t, CUdeviceptr mem, MPI_A
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+bool MPII_Gpudt_target_has_atomics(const MPIR_Gpudt_target_t * t,
+                                   const MPII_Gpudt_engine_t * engine)
+{
+    return t->own || MPII_Gpudt_has_atomics(engine->drv, engine->device, t->gpu_name);
 }
 
 MPII_Gpudt_engine_t *MPII_Gpudt_target_engine(const MPIR_Gpudt_target_t * t)

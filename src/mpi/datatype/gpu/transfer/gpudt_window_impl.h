@@ -38,6 +38,7 @@ struct MPIR_Gpudt_target {
     MPII_Gpudt_engine_t *engine;        /* for which the target refers to a mapping; its own: of the
                                          * window */
     struct MPII_Gpudt_mapping *mapping; /* NULL: none yet */
+    uint64_t gpu_name;          /* of the GPU that has it, MPII_Gpudt_gpu_name */
     struct MPIR_Gpudt_series series[MPII_GPUDT_NSERIES];
     unsigned nseries;           /* since the window was made: the next takes place n % NSERIES */
 };
@@ -58,6 +59,10 @@ int MPII_Gpudt_target_map(MPIR_Gpudt_target_t * t, MPII_Gpudt_engine_t * engine,
 /* An engine for an operation whose buffers are in memory that no GPU can access: rather one that has
  * mapped the window. NULL: none is in use, or it takes no calls now. Then a message must do it. */
 MPII_Gpudt_engine_t *MPII_Gpudt_target_engine(const MPIR_Gpudt_target_t * t);
+
+/* Whether an engine can update the target's memory while others do so, by atomic operations. */
+bool MPII_Gpudt_target_has_atomics(const MPIR_Gpudt_target_t * t,
+                                   const MPII_Gpudt_engine_t * engine);
 
 /* Describe data in a window as memory of an engine.
  *   mem      (IN)   where its allocation is mapped, or the own window
