@@ -6,17 +6,19 @@
 /* Measures one-sided operations with MPI_Win_flush between the GPUs of two processes, or of several pairs
  * of them at once, each from an even rank to the next one, in one window, while the targets are not in
  * MPI: puts and gets; accumulates of doubles; atomic operations on a 64-bit counter,
- * with origin and result in host memory (fetch-host, swap-host) or on the GPU (fetch-gpu). Beside it,
+ * with origin and result in host memory (fetch-host, swap-host) or on the GPU (fetch-gpu); and the same
+ * by all origins on the window of one target (fetch-one, accumulate-one). Beside it,
  * what the hardware does: an empty kernel with a synchronization (launch), and the driver's copy to
- * memory of the other process that the program has mapped itself (copy, which is 2-D for rows); and half
- * of a round trip of messages with the same datatype at both ends (message). Prints CSV: the median time
- * in us, in rank 0.
+ * memory of the other process that the program has mapped itself (copy, which is 2-D for rows and 3-D
+ * for boxes); and half of a round trip of messages with the same datatype at both ends (message). Prints
+ * CSV: the median time in us, in rank 0.
  *
  *     contig          8 B to --most; also accumulates
  *     strided         the same bytes, every second double
  *     blocks          the same bytes, every second block of 256 B
  *     32x1024         32 operations of 1 KiB, then one flush
  *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
+ *     box             a corner of the cube, of half its edge
  *
  * Each process uses a GPU of its own if there are enough. What was put is got back and compared. Memory
  * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always): messages would wait for the target for ever.
@@ -48,22 +50,30 @@
         }                                                                               \
     } while (0)
 
-/* Rows of doubles in a buffer, and the datatype of all of them. */
+/* Planes of rows of doubles in a buffer, and the datatype of all of them. */
 struct shape {
     char name[32];
-    size_t rows, row, pitch;    /* bytes */
+    size_t rows, row, pitch;    /* bytes of a row, and from one to the next */
+    size_t planes, height;      /* rows from one plane to the next */
     MPI_Datatype type;
 };
 
+/* Bytes of a shape. */
+static size_t shape_bytes(const struct shape *s)
+{
+    return s->planes * s->rows * s->row;
+}
+
 enum how {
-    PUT, GET, COPY, LAUNCH, ACCUMULATE, GET_ACCUMULATE, FETCH_HOST, FETCH_GPU, SWAP_HOST, MESSAGE, NHOWS
+    PUT, GET, COPY, LAUNCH, ACCUMULATE, GET_ACCUMULATE, FETCH_HOST, FETCH_GPU, SWAP_HOST, FETCH_ONE,
+    ACCUMULATE_ONE, MESSAGE, NHOWS
 };
 static const char *const how_names[NHOWS] = {
     "put", "get", "copy", "launch", "accumulate", "get-accumulate", "fetch-host", "fetch-gpu",
-    "swap-host", "message"
+    "swap-host", "fetch-one", "accumulate-one", "message"
 };
 
-static int rank, target;       /* the rank of the target; only in an origin */
+static int rank, target;        /* the rank of the target; only in an origin */
 static MPI_Comm pair, origins;  /* an origin and its target; all origins */
 static long most = 64L << 20, edge = 512, milliseconds = 50;
 static MPI_Win win;
@@ -79,7 +89,7 @@ static const char ptx[] =
 
 static struct shape rows_make(const char *name, size_t rows, size_t row, size_t pitch)
 {
-    struct shape s = {.rows = rows,.row = row,.pitch = pitch };
+    struct shape s = {.rows = rows,.row = row,.pitch = pitch,.planes = 1 };
 
     snprintf(s.name, sizeof(s.name), "%s", name);
     MPI_Type_vector((int) rows, (int) (row / sizeof(double)), (int) (pitch / sizeof(double)),
@@ -95,7 +105,7 @@ static struct shape face_make(int n, int thin)
     const size_t line = (size_t) n * sizeof(double);
     const int sizes[] = { n, n, n }, starts[] = { 0, 0, 0 };
     int subsizes[] = { n, n, n };
-    struct shape s = {.rows = 1,.row = n * line,.pitch = n * line };
+    struct shape s = {.rows = 1,.row = n * line,.pitch = n * line,.planes = 1 };
 
     if (thin == 1)
         s.rows = (size_t) n, s.row = line;
@@ -103,6 +113,22 @@ static struct shape face_make(int n, int thin)
         s.rows = (size_t) n * (size_t) n, s.row = sizeof(double), s.pitch = line;
     subsizes[thin] = 1;
     snprintf(s.name, sizeof(s.name), "%s/%d", names[thin], n);
+    MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &s.type);
+    MPI_Type_commit(&s.type);
+    return s;
+}
+
+/* A corner of a cube. */
+static struct shape box_make(int n)
+{
+    const int sizes[] = { n, n, n }, starts[] = { 0, 0, 0 }, subsizes[] = { n / 2, n / 2, n / 2 };
+    const size_t half = (size_t) n / 2;
+    struct shape s = {
+        .rows = half,.row = half * sizeof(double),.pitch = (size_t) n * sizeof(double),
+        .planes = half,.height = (size_t) n
+    };
+
+    snprintf(s.name, sizeof(s.name), "box/%d", n);
     MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_DOUBLE, &s.type);
     MPI_Type_commit(&s.type);
     return s;
@@ -132,6 +158,7 @@ static int shapes_each(int (*use) (const struct shape * s))
     for (int n = 64; n <= (int) edge; n *= 2) {
         for (int thin = 0; thin < 3; thin++)
             good &= shape_use(use, face_make(n, thin));
+        good &= shape_use(use, box_make(n));
     }
     return good;
 }
@@ -146,7 +173,16 @@ static void copy_rows(const struct shape *s)
         .WidthInBytes = s->row,.Height = s->rows
     };
 
-    if (s->rows == 1)
+    CUDA_MEMCPY3D box = {
+        .srcMemoryType = CU_MEMORYTYPE_DEVICE,.srcDevice = mine,.srcPitch = s->pitch,
+        .srcHeight = s->height,.dstMemoryType = CU_MEMORYTYPE_DEVICE,.dstDevice = theirs,
+        .dstPitch = s->pitch,.dstHeight = s->height,.WidthInBytes = s->row,.Height = s->rows,
+        .Depth = s->planes
+    };
+
+    if (s->planes > 1)
+        CU(cuMemcpy3DAsync(&box, stream));
+    else if (s->rows == 1)
         CU(cuMemcpyDtoDAsync(theirs, mine, s->row, stream));
     else
         CU(cuMemcpy2DAsync(&copy, stream));
@@ -161,12 +197,12 @@ static void update(enum how how, const struct shape *s)
     const int n = s ? (int) (s->row / sizeof(double)) : 1;
     char *const result = (char *) mine + sz / 2;
 
-    if (how == ACCUMULATE)
+    if (how == ACCUMULATE || how == ACCUMULATE_ONE)
         MPI_Accumulate((void *) mine, n, MPI_DOUBLE, target, 0, n, MPI_DOUBLE, MPI_SUM, win);
     else if (how == GET_ACCUMULATE)
         MPI_Get_accumulate((void *) mine, n, MPI_DOUBLE, result, n, MPI_DOUBLE, target, 0, n,
                            MPI_DOUBLE, MPI_SUM, win);
-    else if (how == FETCH_HOST)
+    else if (how == FETCH_HOST || how == FETCH_ONE)
         MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, target, 0, MPI_SUM, win);
     else if (how == FETCH_GPU)
         MPI_Fetch_and_op((void *) mine, result, MPI_INT64_T, target, 0, MPI_SUM, win);
@@ -192,7 +228,7 @@ static void once(enum how how, const struct shape *s, int times)
         return;
     }
     for (int i = 0; i < times; i++) {
-        const size_t at = s ? (size_t) i * s->rows * s->pitch : 0;
+        const size_t at = s ? (size_t) i * s->rows * s->pitch : 0;      /* of one plane */
         if (how > LAUNCH)
             update(how, s);
         else if (how == PUT)
@@ -222,8 +258,7 @@ static void measure(enum how how, const struct shape *s, int times)
     snprintf(name, sizeof(name), "%s:%s", how_names[how],
              s ? s->name : how == LAUNCH ? "empty" : "counter");
     if (rank == 0)
-        bench_row(name, s ? (long long) (times * s->rows * s->row) : how == LAUNCH ? 0 : 8, seconds,
-                  n);
+        bench_row(name, s ? (long long) (times * shape_bytes(s)) : how == LAUNCH ? 0 : 8, seconds, n);
 }
 
 /* Count in the window, and compare what is counted with the number of operations. */
@@ -244,10 +279,44 @@ static int measure_counter(void)
     return seen == n;
 }
 
+/* Count in the window of one target, and compare; then measure that, and accumulates there. */
+static int measure_one(void)
+{
+    const int own = target;
+    int64_t zero = 0, seen = 0, n = 100;
+    int norigins;
+
+    MPI_Comm_size(origins, &norigins);
+    target = 1;
+    if (rank == 0) {
+        MPI_Accumulate(&zero, 1, MPI_INT64_T, target, 0, 1, MPI_INT64_T, MPI_REPLACE, win);
+        MPI_Win_flush(target, win);
+    }
+    MPI_Barrier(origins);
+    for (int i = 0; i < n; i++)
+        once(FETCH_ONE, NULL, 1);
+    MPI_Barrier(origins);
+    MPI_Fetch_and_op(NULL, &seen, MPI_INT64_T, target, 0, MPI_NO_OP, win);
+    MPI_Win_flush(target, win);
+    if (seen != n * norigins)
+        fprintf(stderr, "bench_rma: the counter of all origins is %lld\n", (long long) seen);
+    MPI_Barrier(origins);
+    measure(FETCH_ONE, NULL, 1);
+    for (size_t bytes = 8; bytes <= (size_t) most; bytes *= 8) {
+        struct shape s = rows_make("contig", 1, bytes, bytes);
+        measure(ACCUMULATE_ONE, &s, 1);
+        MPI_Type_free(&s.type);
+    }
+    target = own;
+    MPI_Barrier(origins);
+    return seen == n * norigins;
+}
+
 /* Put a pattern, get it back, and compare. */
 static int is_right(const struct shape *s)
 {
-    const size_t span = (s->rows - 1) * s->pitch + s->row;
+    const size_t plane = s->height * s->pitch;
+    const size_t span = (s->planes - 1) * plane + (s->rows - 1) * s->pitch + s->row;
     unsigned char *sent = malloc(span), *seen = malloc(span);
     int good = sent && seen;
 
@@ -261,8 +330,10 @@ static int is_right(const struct shape *s)
         once(GET, s, 1);
         CU(cuMemcpyDtoH(seen, mine, span));
     }
-    for (size_t i = 0; good && i < s->rows; i++)
-        good = memcmp(sent + i * s->pitch, seen + i * s->pitch, s->row) == 0;
+    for (size_t i = 0; good && i < s->planes * s->rows; i++) {
+        const size_t at = i / s->rows * plane + i % s->rows * s->pitch;
+        good = memcmp(sent + at, seen + at, s->row) == 0;
+    }
     if (!good)
         fprintf(stderr, "bench_rma: wrong data: %s, %zu rows of %zu bytes\n", s->name, s->rows,
                 s->row);
@@ -277,7 +348,7 @@ static int shape_measure(const struct shape *s)
 
     for (enum how how = PUT; how <= COPY; how++)
         measure(how, s, 1);
-    for (enum how how = ACCUMULATE; s->rows == 1 && s->row <= (size_t) most && how <= GET_ACCUMULATE;
+    for (enum how how = ACCUMULATE; shape_bytes(s) == s->row && s->row <= (size_t) most && how <= GET_ACCUMULATE;
          how++)
         measure(how, s, 1);
     return good;
@@ -292,6 +363,7 @@ static int origin(void)
     if (empty)
         measure(LAUNCH, NULL, 1);
     good &= measure_counter();
+    good &= measure_one();
     good &= shapes_each(shape_measure);
     s = rows_make("32x1024", 1, MANY_BYTES, MANY_BYTES);
     measure(PUT, &s, MANY);
