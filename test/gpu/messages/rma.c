@@ -360,7 +360,7 @@ static void op_start(const struct epoch *e, struct op *o, int w)
             CHECK_MPI(MPI_Compare_and_swap(origin->t.buf[w], o->at_compare.t.buf[w],
                                            result->t.buf[w], o->base, to, disp, win));
     }
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
 static void begin(const struct epoch *e, MPI_Win win, MPI_Group all)
@@ -395,8 +395,6 @@ static void op_do(const struct epoch *e, struct op *o, int w)
 {
     bool is_locked = (e->sync == LOCK || e->sync == LOCK_FLUSH) && o->target >= 0;
 
-    if (o->target < 0 && o->is_request)
-        o->is_request = false;
     if (is_locked)
         CHECK_MPI(MPI_Win_lock(e->sync == LOCK ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, o->target,
                                0, e->win[w]));

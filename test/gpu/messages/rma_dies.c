@@ -1,0 +1,233 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Tests that a process exits in an epoch with puts and gets: the others get errors, or their
+ * operations go on, and they can still communicate. Three processes, of which the second one exits.
+ * To be run under mpiexec -disable-auto-cleanup with MPIR_CVAR_ENABLE_FT=1; mpiexec then reports
+ * the dead process, so only the others' output counts.
+ *
+ * Not tested is what waits for ever, with windows in host memory likewise: MPI_Win_wait for an
+ * origin that exits, a lock after an exclusive one of it, and flush and unlock that wait for
+ * messages of a target that exits meanwhile.
+ *
+ * Usage: rma_dies WHAT
+ *   fence     it is origin and target: the next fence is an error in all others
+ *   posted    it is the target between MPI_Win_post and MPI_Win_wait: MPI_Win_complete is an error
+ *   locked    it is the target of a lock, and its memory is mapped: operations succeed, and the
+ *             unlock is an error. To be run with MPIR_CVAR_GPUDT_DIRECT=always
+ *   unmapped  the same by messages: the next flush is an error, too
+ *   lock_all  it is an origin: operations of another one on the same target succeed */
+
+#include "report.h"
+#include "side.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { VICTIM = 1, SMALL = 64, LARGE = 1 << 20, SZ = 3 * LARGE };
+
+static int rank;
+static struct mem window, origin, result;
+static MPI_Win win;
+
+/* Memory of the bytes of one process. */
+static void mem_make(struct mem *mem, int of)
+{
+    unsigned char *bytes = malloc(SZ);
+
+    for (int i = 0; i < SZ; i++)
+        bytes[i] = side_byte(1 + of, i);
+    mem_alloc(mem, MEM__DEVICE, SZ);
+    mem_write(mem, 0, bytes, SZ);
+    free(bytes);
+}
+
+/* Compare bytes of a memory with those that a process had in its memory. */
+static void check(const char *what, const struct mem *mem, size_t at, int of, int from, int n)
+{
+    unsigned char *seen = malloc(n), *expected = malloc(n);
+
+    for (int i = 0; i < n; i++)
+        expected[i] = side_byte(1 + of, from + i);
+    mem_read(mem, at, seen, n);
+    report_compare(what, seen, expected, n);
+    free(seen);
+    free(expected);
+}
+
+/* Put the first third of this process's origin, and get the second third of a window. What the dead
+ * process has put may come late: it is in the last third. */
+static void operate(int target, int n)
+{
+    const MPI_Aint at = rank == VICTIM ? 2 * LARGE : 0;
+
+    CHECK_MPI(MPI_Put(origin.addr, n, MPI_BYTE, target, at, n, MPI_BYTE, win));
+    CHECK_MPI(MPI_Get(result.addr, n, MPI_BYTE, target, LARGE, n, MPI_BYTE, win));
+}
+
+/* Start operations on a process and exit at once. */
+static void die(int target)
+{
+    if (target >= 0) {
+        operate(target, SMALL);
+        operate(target, LARGE);
+    }
+    _exit(report_failures ? 3 : 0);
+}
+
+/* Wait until the process has exited. */
+static void death_wait(void)
+{
+    CHECK(MPI_Recv(NULL, 0, MPI_BYTE, VICTIM, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+}
+
+/* Check an error of a call that has to do with the process. */
+static void failed_check(const char *call, int err)
+{
+    int class = MPI_SUCCESS;
+
+    if (err)
+        MPI_Error_class(err, &class);
+    if (class != MPIX_ERR_PROC_FAILED)
+        report_fail("%s: error class %d: %s", call, class, err ? report_mpi_text(err) : "none");
+}
+
+static void fence(void)
+{
+    CHECK_MPI(MPI_Win_fence(0, win));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM)
+        die(0);
+    operate(VICTIM, LARGE);
+    failed_check("MPI_Win_fence", MPI_Win_fence(0, win));
+}
+
+static void posted(void)
+{
+    const int ranks[] = { 0, VICTIM };
+    MPI_Group all, target, source;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &ranks[0], &source);
+    MPI_Group_incl(all, 1, &ranks[1], &target);
+    if (rank == VICTIM) {
+        CHECK_MPI(MPI_Win_post(source, 0, win));
+        MPI_Barrier(MPI_COMM_WORLD);
+        die(-1);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        CHECK_MPI(MPI_Win_start(target, 0, win));
+        operate(VICTIM, SMALL);
+        death_wait();
+        operate(VICTIM, LARGE);
+        failed_check("MPI_Win_complete", MPI_Win_complete(win));
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&source);
+    MPI_Group_free(&target);
+}
+
+/* Process 0 has the lock of the dead process, and knows that it is dead. */
+static void lock_of_dead(void)
+{
+    if (rank == 0) {
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, VICTIM, 0, win));
+        operate(VICTIM, SMALL);
+        CHECK_MPI(MPI_Win_flush(VICTIM, win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM)
+        die(-1);
+    death_wait();
+}
+
+static void locked(void)
+{
+    lock_of_dead();
+    if (rank == 0) {
+        operate(VICTIM, LARGE);
+        CHECK_MPI(MPI_Win_flush(VICTIM, win));
+        check("what was got", &result, 0, VICTIM, LARGE, LARGE);
+        CHECK_MPI(MPI_Get(result.addr, LARGE, MPI_BYTE, VICTIM, 0, LARGE, MPI_BYTE, win));
+        failed_check("MPI_Win_unlock", MPI_Win_unlock(VICTIM, win));
+        check("what was put and got", &result, 0, 0, 0, LARGE);
+    }
+}
+
+static void unmapped(void)
+{
+    lock_of_dead();
+    if (rank == 0) {
+        operate(VICTIM, LARGE);
+        CHECK(MPI_Win_flush(VICTIM, win) != MPI_SUCCESS);
+        CHECK(MPI_Win_unlock(VICTIM, win) != MPI_SUCCESS);
+    }
+}
+
+static void lock_all(void)
+{
+    if (rank != 0)
+        CHECK_MPI(MPI_Win_lock_all(0, win));
+    if (rank == VICTIM) {
+        operate(0, SMALL);
+        CHECK_MPI(MPI_Win_flush(0, win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM)
+        die(0);
+    death_wait();
+    if (rank == 0) {
+        check("what was put and flushed before the end", &window, 2 * LARGE, VICTIM, 0, SMALL);
+        CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        check("the window", &window, 0, 2, 0, LARGE);
+    } else {
+        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        operate(0, LARGE);
+        CHECK_MPI(MPI_Win_flush(0, win));
+        /* with its target's memory mapped, it has asked for the lock of the dead process, too */
+        (void) MPI_Win_unlock_all(win);
+        check("what was got", &result, 0, 0, LARGE, LARGE);
+        CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
+    }
+}
+
+/* The others can communicate. The end of a process fails what its peers have not received yet. */
+static void go_on(void)
+{
+    if (rank == 0) {
+        CHECK_MPI(MPI_Recv(result.addr, LARGE, MPI_BYTE, 2, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        check("a message", &result, 0, 2, 0, LARGE);
+    } else {
+        CHECK_MPI(MPI_Send(origin.addr, LARGE, MPI_BYTE, 0, 1, MPI_COMM_WORLD));
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct report_case tests[] = {
+        {"fence", fence}, {"posted", posted}, {"locked", locked}, {"unmapped", unmapped},
+        {"lock_all", lock_all}
+    };
+
+    report_time_limit(60);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+    mem_make(&window, rank);
+    mem_make(&origin, rank);
+    mem_make(&result, rank);
+    CHECK_MPI(MPI_Win_create(window.addr, SZ, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
+    go_on();
+    _exit(report_done());
+}
