@@ -32,6 +32,7 @@ struct CUmemPoolHandle_st {
     int device;                 /* ordinal; -1: not visible */
     int fd;                     /* of its file; -1: cannot be exported, or is another process's */
     bool is_imported;
+    bool is_exported;           /* what it has cannot be exported before */
     int references;             /* to be destroyed as often as it was made or imported */
     unsigned access;            /* of an imported one: bit d: device d may access it */
 };
@@ -158,6 +159,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *shareable, CU
     EMU_ENTER(EMU_NEED__INIT);
     emu_lock_take();
     is_good = is_pool(pool) && pool->fd >= 0;
+    if (is_good)
+        pool->is_exported = true;
     emu_lock_give();
     EMU_CHECK(is_good && shareable && flags == 0 &&
               type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CUDA_ERROR_INVALID_VALUE);
@@ -176,7 +179,8 @@ EMU_EXPORT CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData * data
     EMU_CHECK(data, CUDA_ERROR_INVALID_VALUE);
     emu_lock_take();
     range = emu_range_find(addr);
-    if (range && range->kind == EMU_KIND__POOL && range->base == addr && range->pool->fd >= 0)
+    if (range && range->kind == EMU_KIND__POOL && range->base == addr &&
+        range->pool->is_exported)
         res = emu_ipc_pool_export(range, range->pool->identity.number, data);
     emu_lock_give();
     return emu_leave(res);

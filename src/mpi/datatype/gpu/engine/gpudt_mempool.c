@@ -59,11 +59,14 @@ struct MPII_Gpudt_descriptor *MPII_Gpudt_mempool_open(const MPII_Gpudt_driver_t 
     *why = "it is too large to be imported";
     if (sz > MPII_GPUDT_MEMPOOL_MOST)
         return NULL;
-    /* A pool that was not created for it gives an error, too */
-    res = drv->cuMemPoolExportPointer(&name->data, base);
+    /* A pool that was not created for it gives an error, too. The pool comes first: without it, the
+     * driver refuses the allocation */
+    res = drv->cuMemPoolExportToShareableHandle(&fd, pool, FD_TYPE, 0);
     if (res == CUDA_SUCCESS)
-        res = drv->cuMemPoolExportToShareableHandle(&fd, pool, FD_TYPE, 0);
+        res = drv->cuMemPoolExportPointer(&name->data, base);
     if (res != CUDA_SUCCESS) {
+        if (fd >= 0)
+            close(fd);
         *is_final = res != CUDA_ERROR_OUT_OF_MEMORY && res != CUDA_ERROR_OPERATING_SYSTEM;
         drv->cuGetErrorName(res, why);
         return NULL;

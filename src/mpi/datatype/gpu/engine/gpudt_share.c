@@ -63,15 +63,16 @@ int MPIR_Gpudt_share_name(void *mem, void *handle)
 }
 
 /* The driver lets only one context of a device map memory of a device of another process, and refuses
- * memory in the place of some that was freed and is still mapped. What messages and other windows have
+ * memory in the place of some that was freed and is still mapped. Driver 580.159 has also called the
+ * handle of good memory invalid, and taken it after that. What messages and other windows have
  * mapped may be the reason, and can be mapped again. */
 static CUresult handle_open(const MPII_Gpudt_driver_t * drv, const struct handle *h,
                             CUdeviceptr * mem)
 {
     CUresult res = drv->cuIpcOpenMemHandle(mem, h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
 
-    if ((res == CUDA_ERROR_INVALID_CONTEXT || res == CUDA_ERROR_ALREADY_MAPPED) &&
-        MPII_Gpudt_engines_are_idle()) {
+    if ((res == CUDA_ERROR_INVALID_CONTEXT || res == CUDA_ERROR_ALREADY_MAPPED ||
+         res == CUDA_ERROR_INVALID_HANDLE) && MPII_Gpudt_engines_are_idle()) {
         MPII_Gpudt_import_drop(h->process);
         res = drv->cuIpcOpenMemHandle(mem, h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     }
