@@ -167,6 +167,7 @@ bool MPIDI_Gpudt_cas(void *dest, const void *compare, const void *origin, void *
 {
     int mpi_errno = MPI_SUCCESS;
     MPIDI_CH3_CAS_Immed_u seen, wanted, new;
+    bool is_told = false;
     MPI_Aint n;
 
     if (!MPIDI_Gpudt_rma_ask(dest, 1, datatype) && !MPIDI_Gpudt_rma_ask(compare, 1, datatype) &&
@@ -181,6 +182,7 @@ bool MPIDI_Gpudt_cas(void *dest, const void *compare, const void *origin, void *
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIR_Typerep_copy(result, &seen, n);
     MPIR_ERR_CHECK(mpi_errno);
+    is_told = true;
     if (MPIR_Compare_equal(&wanted, &seen, datatype)) {
         mpi_errno = MPIR_Typerep_copy(dest, &new, n);
         MPIR_ERR_CHECK(mpi_errno);
@@ -190,6 +192,9 @@ bool MPIDI_Gpudt_cas(void *dest, const void *compare, const void *origin, void *
     *mpi_errno_ptr = mpi_errno;
     return true;
   fn_fail:
+    /* Of a packet for the origin */
+    if (!is_told && !MPIDI_Gpudt_rma_ask(result, 1, datatype))
+        memset(result, 0, n);
     goto fn_exit;
 }
 
