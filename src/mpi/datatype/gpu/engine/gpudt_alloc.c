@@ -156,7 +156,7 @@ bool MPIR_Gpudt_mem_free(void *mem, int *mpi_errno_ptr)
         return false;
     if (!MPII_Gpudt_engine_is_alive(a->engine))
         goto fn_exit;
-    mpi_errno = MPII_Gpudt_engine_reenter(a->engine, &entered);
+    mpi_errno = MPII_Gpudt_engine_reenter_twice(a->engine, &entered);
     if (unlikely(mpi_errno)) {
         list_add(a);
         goto fn_fail;

@@ -189,6 +189,13 @@ int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx
     goto fn_exit;
 }
 
+int MPII_Gpudt_engine_reenter_twice(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
+{
+    int mpi_errno = MPII_Gpudt_engine_reenter(engine, entered);
+
+    return mpi_errno ? MPII_Gpudt_engine_reenter(engine, entered) : mpi_errno;
+}
+
 /* Peer access is for the program to enable and disable. If the library enabled it, the program's
  * own cudaDeviceEnablePeerAccess would fail; after the program's cudaDeviceDisablePeerAccess,
  * kernels of the library would fail. It is therefore checked for each transfer. */

@@ -159,6 +159,10 @@ bool MPII_Gpudt_engine_takes_calls(const MPII_Gpudt_engine_t * engine);
  *   entered  (OUT)  for MPII_Gpudt_ctx_leave; on failure nothing is entered */
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
 
+/* The same to release something, which would be lost otherwise: tries twice, because the first failure
+ * may be the report of an earlier error. */
+int MPII_Gpudt_engine_reenter_twice(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
+
 /* Whether kernels of engine may access plain allocations of peer, because the program has enabled
  * peer access. The engine's context is current. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);

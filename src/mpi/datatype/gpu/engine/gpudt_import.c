@@ -138,7 +138,7 @@ static void mapping_close(struct MPII_Gpudt_mapping *m)
     if (m->mem == 0)
         return;
     is_entered = MPII_Gpudt_engine_is_alive(engine) &&
-        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) == MPI_SUCCESS;
+        MPII_Gpudt_engine_reenter_twice(engine, &entered) == MPI_SUCCESS;
     if (m->export.kind == MPII_GPUDT_EXPORT__RANGE)
         MPII_Gpudt_descriptor_unmap(engine->drv, &m->export.descriptor, m->mem, m->own_id);
     else if (m->export.kind != MPII_GPUDT_EXPORT__POOL && is_entered)

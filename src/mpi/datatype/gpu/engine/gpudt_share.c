@@ -116,13 +116,9 @@ int MPIR_Gpudt_share_open(const void *handle, MPIR_Gpudt_share_t ** share, void 
 /* A mapping ends with its context. If the driver fails to unmap, nothing can be done. */
 void MPIR_Gpudt_share_close(MPIR_Gpudt_share_t * share)
 {
-    bool is_entered = false;
     MPII_Gpudt_ctx_t entered;
 
-    /* Twice, because the first failure may be the report of an earlier error */
-    for (int i = 0; i < 2 && share && !is_entered; i++)
-        is_entered = MPII_Gpudt_engine_reenter(share->engine, &entered) == MPI_SUCCESS;
-    if (is_entered) {
+    if (share && MPII_Gpudt_engine_reenter_twice(share->engine, &entered) == MPI_SUCCESS) {
         share->engine->drv->cuIpcCloseMemHandle(share->mem);
         MPII_Gpudt_ctx_leave(share->engine->drv, &entered);
     }
