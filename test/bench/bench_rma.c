@@ -348,9 +348,10 @@ static int shape_measure(const struct shape *s)
 
     for (enum how how = PUT; how <= COPY; how++)
         measure(how, s, 1);
-    for (enum how how = ACCUMULATE; shape_bytes(s) == s->row && s->row <= (size_t) most && how <= GET_ACCUMULATE;
-         how++)
-        measure(how, s, 1);
+    if (s->planes * s->rows == 1 && s->row <= (size_t) most) {
+        for (enum how how = ACCUMULATE; how <= GET_ACCUMULATE; how++)
+            measure(how, s, 1);
+    }
     return good;
 }
 

@@ -94,9 +94,10 @@ bool MPIR_Gpudt_series_join(MPIR_Gpudt_target_t * target, MPIR_Gpudt_series_t * 
 /* ---- updates: MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap ---- */
 
 /* What all who update a window hold while they do so: several at a time if all of them use atomic
- * operations of GPUs, else one. An update enters it for each kernel, which is short. It waits for the kernel after the call of pause, which lets other threads call MPI; they
- * may wait for the guard themselves, so it is left before the call of resume. Where work follows
- * the kernel, the other threads wait. */
+ * operations of GPUs, else one. An update enters it for each kernel, which is short. It waits for the
+ * kernel after the call of pause, which lets other threads call MPI; they may wait for the guard
+ * themselves, so it is left before the call of resume. Where work follows the kernel, the other
+ * threads wait. */
 struct MPIR_Gpudt_guard {
     int (*enter) (void *state, bool are_several);
     void (*leave) (void *state);

@@ -94,17 +94,29 @@ void *MPIDI_Gpudt_winlock_room(const struct MPIDI_Gpudt_winlocks *locks, int i)
 
 /* ---- taking ---- */
 
+/* Take over a mutex whose owner has died, if what it protects is good. Returns 0, or an error. */
+static int way_recover(struct MPIDI_Gpudt_winlock *lock, int i)
+{
+    int err = EOWNERDEAD;
+
+#if defined(_POSIX_VERSION) && _POSIX_VERSION >= 200809L
+    if (!MPL_atomic_acquire_load_int(&lock->u.is_alone))
+        err = pthread_mutex_consistent(&lock->way[i].mutex);
+#endif
+    /* Released as it is, it cannot be taken any more */
+    if (err)
+        pthread_mutex_unlock(&lock->way[i].mutex);
+    return err;
+}
+
 /* Take a mutex, if it is free. */
 static int way_try(struct MPIDI_Gpudt_winlock *lock, int i, int rank, bool * is_held)
 {
     int mpi_errno = MPI_SUCCESS;
     int err = pthread_mutex_trylock(&lock->way[i].mutex);
 
-    /* Released as it is, it cannot be taken any more */
-    if (err == EOWNERDEAD && MPL_atomic_acquire_load_int(&lock->u.is_alone))
-        pthread_mutex_unlock(&lock->way[i].mutex);
-    else if (err == EOWNERDEAD)
-        err = pthread_mutex_consistent(&lock->way[i].mutex);
+    if (err == EOWNERDEAD)
+        err = way_recover(lock, i);
     *is_held = err == 0;
     MPIR_ERR_CHKANDJUMP1(err && err != EBUSY, mpi_errno, MPI_ERR_OTHER, "**gpudt_lock",
                          "**gpudt_lock %d", rank);

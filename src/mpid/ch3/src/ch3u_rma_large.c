@@ -16,21 +16,24 @@ struct elements {
     MPI_Datatype made;          /* MPI_DATATYPE_NULL: none was needed */
 };
 
+/* The arguments; the result only where there is one. */
+struct large {
+    struct elements origin, result, target;
+};
+
 /* Make a count fit, if it does not. */
-static int elements_fit(struct elements *e, MPI_Aint count, MPI_Datatype datatype)
+static int elements_fit(struct elements *e)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    e->count = count;
-    e->datatype = datatype;
-    if (count <= INT_MAX)
+    if (e->count <= INT_MAX)
         goto fn_exit;
-    mpi_errno = MPIR_Type_contiguous_large_impl(count, datatype, &e->made);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Type_commit_impl(&e->made);
+    mpi_errno = MPIR_Type_contiguous_large_impl(e->count, e->datatype, &e->made);
     MPIR_ERR_CHECK(mpi_errno);
     e->count = 1;
     e->datatype = e->made;
+    mpi_errno = MPIR_Type_commit_impl(&e->made);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -38,111 +41,95 @@ static int elements_fit(struct elements *e, MPI_Aint count, MPI_Datatype datatyp
     goto fn_exit;
 }
 
-/* An operation in flight keeps the datatype. */
-static void elements_end(struct elements *e)
+static int large_fit(struct large *l)
 {
-    if (e->made != MPI_DATATYPE_NULL)
-        MPIR_Type_free_impl(&e->made);
+    struct elements *all[] = { &l->origin, &l->result, &l->target };
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < 3; i++)
+        all[i]->made = MPI_DATATYPE_NULL;
+    for (int i = 0; i < 3 && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = elements_fit(all[i]);
+    return mpi_errno;
+}
+
+/* An operation in flight keeps the datatypes. */
+static void large_end(struct large *l)
+{
+    struct elements *all[] = { &l->origin, &l->result, &l->target };
+
+    for (int i = 0; i < 3; i++) {
+        if (all[i]->made != MPI_DATATYPE_NULL)
+            MPIR_Type_free_impl(&all[i]->made);
+    }
 }
 
 int MPIDI_RMA_large_put(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
-                          int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype datatype,
-                          MPIR_Win * win, MPIR_Request * ureq)
+                        int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype datatype,
+                        MPIR_Win * win, MPIR_Request * ureq)
 {
-    int mpi_errno = MPI_SUCCESS;
-    struct elements o = {.made = MPI_DATATYPE_NULL }, t = o;
+    struct large l = {
+        .origin = {origin_count, origin_type},.target = {count, datatype}
+    };
+    int mpi_errno = large_fit(&l);
 
-    mpi_errno = elements_fit(&o, origin_count, origin_type);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_fit(&t, count, datatype);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_CH3I_Put(origin, o.count, o.datatype, rank, disp, t.count, t.datatype, win,
-                               ureq);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    elements_end(&o);
-    elements_end(&t);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_CH3I_Put(origin, l.origin.count, l.origin.datatype, rank, disp,
+                                   l.target.count, l.target.datatype, win, ureq);
+    large_end(&l);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPIDI_RMA_large_get(void *origin, MPI_Aint origin_count, MPI_Datatype origin_type, int rank,
-                          MPI_Aint disp, MPI_Aint count, MPI_Datatype datatype, MPIR_Win * win,
-                          MPIR_Request * ureq)
+                        MPI_Aint disp, MPI_Aint count, MPI_Datatype datatype, MPIR_Win * win,
+                        MPIR_Request * ureq)
 {
-    int mpi_errno = MPI_SUCCESS;
-    struct elements o = {.made = MPI_DATATYPE_NULL }, t = o;
+    struct large l = {
+        .origin = {origin_count, origin_type},.target = {count, datatype}
+    };
+    int mpi_errno = large_fit(&l);
 
-    mpi_errno = elements_fit(&o, origin_count, origin_type);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_fit(&t, count, datatype);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_CH3I_Get(origin, o.count, o.datatype, rank, disp, t.count, t.datatype, win,
-                               ureq);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    elements_end(&o);
-    elements_end(&t);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_CH3I_Get(origin, l.origin.count, l.origin.datatype, rank, disp,
+                                   l.target.count, l.target.datatype, win, ureq);
+    large_end(&l);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
-int MPIDI_RMA_large_accumulate(const void *origin, MPI_Aint origin_count,
-                                 MPI_Datatype origin_type, int rank, MPI_Aint disp, MPI_Aint count,
-                                 MPI_Datatype datatype, MPI_Op op, MPIR_Win * win,
-                                 MPIR_Request * ureq)
+int MPIDI_RMA_large_accumulate(const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type,
+                               int rank, MPI_Aint disp, MPI_Aint count, MPI_Datatype datatype,
+                               MPI_Op op, MPIR_Win * win, MPIR_Request * ureq)
 {
-    int mpi_errno = MPI_SUCCESS;
-    struct elements o = {.made = MPI_DATATYPE_NULL }, t = o;
+    struct large l = {
+        .origin = {origin_count, origin_type},.target = {count, datatype}
+    };
+    int mpi_errno = large_fit(&l);
 
-    mpi_errno = elements_fit(&o, origin_count, origin_type);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_fit(&t, count, datatype);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_CH3I_Accumulate(origin, o.count, o.datatype, rank, disp, t.count, t.datatype,
-                                      op, win, ureq);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    elements_end(&o);
-    elements_end(&t);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_CH3I_Accumulate(origin, l.origin.count, l.origin.datatype, rank, disp,
+                                          l.target.count, l.target.datatype, op, win, ureq);
+    large_end(&l);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }
 
 int MPIDI_RMA_large_get_accumulate(const void *origin, MPI_Aint origin_count,
-                                     MPI_Datatype origin_type, void *result, MPI_Aint result_count,
-                                     MPI_Datatype result_type, int rank, MPI_Aint disp,
-                                     MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
-                                     MPIR_Win * win, MPIR_Request * ureq)
+                                   MPI_Datatype origin_type, void *result, MPI_Aint result_count,
+                                   MPI_Datatype result_type, int rank, MPI_Aint disp,
+                                   MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+                                   MPIR_Win * win, MPIR_Request * ureq)
 {
-    int mpi_errno = MPI_SUCCESS;
-    struct elements o = {.made = MPI_DATATYPE_NULL }, r = o, t = o;
-
     /* An origin that is not used may be anything */
-    if (op == MPI_NO_OP)
-        mpi_errno = elements_fit(&o, 0, MPI_BYTE);
-    else
-        mpi_errno = elements_fit(&o, origin_count, origin_type);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_fit(&r, result_count, result_type);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_fit(&t, count, datatype);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_CH3I_Get_accumulate(origin, o.count, o.datatype, result, r.count, r.datatype,
-                                          rank, disp, t.count, t.datatype, op, win, ureq);
-    MPIR_ERR_CHECK(mpi_errno);
+    const bool has_origin = op != MPI_NO_OP;
+    struct large l = {
+        .origin = {has_origin ? origin_count : 0, has_origin ? origin_type : MPI_BYTE},
+        .result = {result_count, result_type},.target = {count, datatype}
+    };
+    int mpi_errno = large_fit(&l);
 
-  fn_exit:
-    elements_end(&o);
-    elements_end(&r);
-    elements_end(&t);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDI_CH3I_Get_accumulate(origin, l.origin.count, l.origin.datatype, result,
+                                              l.result.count, l.result.datatype, rank, disp,
+                                              l.target.count, l.target.datatype, op, win, ureq);
+    large_end(&l);
     return mpi_errno;
-  fn_fail:
-    goto fn_exit;
 }

@@ -10,8 +10,6 @@
 #ifndef GPUDT_ATOMIC_CUH_INCLUDED
 #define GPUDT_ATOMIC_CUH_INCLUDED
 
-#include <string.h>
-
 #include "gpudt_copy.cuh"
 
 /* The word of an element of that many bytes; void: there is none. */
@@ -70,62 +68,40 @@ template <class W> GPUDT_FN W gpudt_word_swap(uint64_t at, W value)
 #endif
 }
 
-/* Whether gpudt_fetch_add exists for a type, with the bits of a sum by the GPU's arithmetic. */
-template <class T> struct gpudt_has_add {
-    enum { value = 0 };
-};
-template <> struct gpudt_has_add<uint32_t> {
-    enum { value = 1 };
-};
-template <> struct gpudt_has_add<uint64_t> {
-    enum { value = 1 };
-};
-template <> struct gpudt_has_add<double> {
-    enum { value = 1 };
-};
-
-/* Add to an element. Returns what it was. */
-template <class T> GPUDT_FN T gpudt_fetch_add(uint64_t, T value)
+/* Add to an element, for types whose sum then has the bits of the GPU's arithmetic. Returns whether there
+ * is such an operation.
+ *   old  (OUT)  what it was */
+template <class T> GPUDT_FN bool gpudt_fetch_add(uint64_t, T, T *)
 {
-    return value;               /* never called */
+    return false;
 }
 
-GPUDT_FN uint32_t gpudt_fetch_add(uint64_t at, uint32_t value)
+GPUDT_FN bool gpudt_fetch_add(uint64_t at, uint32_t value, uint32_t *old)
 {
 #ifdef __CUDA_ARCH__
-    return atomicAdd_system(gpudt_word_at(at, value), value);
+    *old = atomicAdd_system(gpudt_word_at(at, value), value);
 #else
-    return __atomic_fetch_add(gpudt_word_at(at, value), value, __ATOMIC_RELAXED);
+    *old = __atomic_fetch_add(gpudt_word_at(at, value), value, __ATOMIC_RELAXED);
 #endif
+    return true;
 }
 
-GPUDT_FN uint64_t gpudt_fetch_add(uint64_t at, uint64_t value)
+GPUDT_FN bool gpudt_fetch_add(uint64_t at, uint64_t value, uint64_t *old)
 {
 #ifdef __CUDA_ARCH__
-    return atomicAdd_system(gpudt_word_at(at, value), (unsigned long long) value);
+    *old = atomicAdd_system(gpudt_word_at(at, value), (unsigned long long) value);
 #else
-    return __atomic_fetch_add(gpudt_word_at(at, value), value, __ATOMIC_RELAXED);
+    *old = __atomic_fetch_add(gpudt_word_at(at, value), value, __ATOMIC_RELAXED);
 #endif
+    return true;
 }
 
-GPUDT_FN double gpudt_fetch_add(uint64_t at, double value)
+#ifdef __CUDACC__
+GPUDT_FN bool gpudt_fetch_add(uint64_t at, double value, double *old)
 {
-#ifdef __CUDA_ARCH__
-    return atomicAdd_system((double *) GPUDT_ADDRESS(at, 8, 8), value);
-#else
-    uint64_t seen = gpudt_word_load<uint64_t>(at), old, next;
-    double sum;
-
-    do {
-        old = seen;
-        memcpy(&sum, &old, sizeof(sum));
-        sum += value;
-        memcpy(&next, &sum, sizeof(next));
-        seen = gpudt_word_cas(at, old, next);
-    } while (seen != old);
-    memcpy(&sum, &old, sizeof(sum));
-    return sum;
-#endif
+    *old = atomicAdd_system((double *) GPUDT_ADDRESS(at, 8, 8), value);
+    return true;
 }
+#endif
 
 #endif /* GPUDT_ATOMIC_CUH_INCLUDED */

@@ -111,6 +111,7 @@ template <class E, class WORD> struct gpudt_update_word {
         const uint64_t at = args.target + offset;
         const T y = gpudt_operand<E>(args, offset, T());
         WORD old;
+        T sum;
 
         switch (args.op) {
             case MPII_GPUDT_REDUCE__NO_OP:
@@ -123,11 +124,7 @@ template <class E, class WORD> struct gpudt_update_word {
                 old = gpudt_word_cas(at, (WORD) args.compare, word(y));
                 break;
             case MPII_GPUDT_REDUCE__SUM:
-                if (gpudt_has_add<T>::value) {
-                    old = word(gpudt_fetch_add(at, y));
-                    break;
-                }
-                old = loop(args, at, y);
+                old = gpudt_fetch_add(at, y, &sum) ? word(sum) : loop(args, at, y);
                 break;
             default:
                 old = loop(args, at, y);
