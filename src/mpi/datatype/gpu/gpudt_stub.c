@@ -370,6 +370,10 @@ void MPIR_Gpudt_count_offers_kept(void)
 {
 }
 
+void MPIR_Gpudt_count_window_message(void)
+{
+}
+
 void MPIR_Gpudt_pulls_begin(const MPIR_Gpudt_buffer * buffer)
 {
 }

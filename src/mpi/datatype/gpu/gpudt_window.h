@@ -71,6 +71,9 @@ bool MPIR_Gpudt_is_in_use(void);
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken);
 
+/* Count a put or get whose data is a message of its own. */
+void MPIR_Gpudt_count_window_message(void);
+
 /* Puts or gets of one kind on a target, the first of which waits for a launch. */
 typedef struct MPIR_Gpudt_series MPIR_Gpudt_series_t;
 

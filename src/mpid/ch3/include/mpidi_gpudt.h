@@ -157,6 +157,8 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intp
                           MPIR_Request ** rreqp);
 int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
                          MPIR_Request ** rreqp);
+int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data, intptr_t * buflen,
+                        MPIR_Request ** rreqp);
 
 /* ---- both (ch3u_gpudt_msg.c) ---- */
 

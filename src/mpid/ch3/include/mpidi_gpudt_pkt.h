@@ -81,4 +81,19 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     int value;                  /* of the semaphore, with MPIDI_GPUDT_DATA__COMING */
 } MPIDI_CH3_Pkt_gpudt_data_t;
 
+/* Origin to target: a put or get whose data is a message; see ch3u_gpudt_winmsg.c. A flattened datatype
+ * follows the packet if type_sz > 0. */
+typedef struct MPIDI_CH3_Pkt_gpudt_win {
+    MPIDI_CH3_Pkt_type_t type;
+    MPI_Win win;                /* the target's handle */
+    int rank;                   /* of the origin, in the window's communicator */
+    int tag;                    /* of the message */
+    void *addr;                 /* in the target */
+    int count;
+    MPI_Datatype datatype;      /* predefined; MPI_DATATYPE_NULL: the one in the slot */
+    int slot;                   /* of those in which the target keeps datatypes of the origin */
+    int is_get;
+    int64_t type_sz;            /* bytes of the datatype, which is to be kept in the slot; 0: it is there */
+} MPIDI_CH3_Pkt_gpudt_win_t;
+
 #endif /* MPIDI_GPUDT_PKT_H_INCLUDED */

@@ -101,8 +101,22 @@ struct MPIDI_Gpudt_peer {
     struct MPIDI_Gpudt_winlock *lock;   /* NULL: others cannot map its memory, or there are none */
 };
 
+/* Datatypes of one process in the window that another one knows. */
+#define MPIDI_GPUDT_WINTYPES 8
+
+struct MPIDI_Gpudt_wintypes {
+    MPIR_Datatype *type[MPIDI_GPUDT_WINTYPES];  /* NULL: none */
+    int next;                   /* the slot to use next, in the origin */
+};
+
 struct MPIDI_Gpudt_win {
     MPI_Win handle;
+    bool is_exposed;            /* some process of the window has memory that others can map */
+    bool *is_gpu;               /* of each process: its memory is on a GPU */
+    struct MPIDI_Gpudt_wintypes **sent; /* to each process, or NULL; and received from it */
+    struct MPIDI_Gpudt_wintypes **kept;
+    int nmsgs;                  /* puts and gets of this process by messages that are under way */
+    unsigned last_msg;          /* number of the last one */
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
     int njoined;                /* puts and gets that have joined others since the last wait */
@@ -136,6 +150,25 @@ void MPIDI_Gpudt_win_target_end(const MPIR_Win * win, MPIR_Gpudt_target_t * targ
 /* Whether this process may access a target's memory now. Waits for MPI_Win_post, for a limited time and
  * once in an epoch. */
 int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
+
+/* The same. Waits for fences and locks, too, which nobody has waited for if the memory is not mapped. */
+int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access);
+
+/* ---- puts and gets by messages (ch3u_gpudt_winmsg.c) ---- */
+
+/* Start a put or get.
+ *   r         (IN)   disp as given to the operation
+ *   ureq      (IN)   request to complete at its end; NULL: none
+ *   is_taken  (OUT)  false: it is not worth a message, or this process may not access the memory now */
+int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
+                            MPIR_Request * ureq, bool * is_taken);
+
+/* Wait for the ends of those to and from a rank's memory; a negative rank: of all. The window keeps
+ * their errors. */
+void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
+
+/* Free the datatypes that a window keeps for them. */
+void MPIDI_Gpudt_winmsg_types_free(const MPIR_Win * win);
 
 /* ---- copies in flight (ch3u_gpudt_copies.c) ---- */
 

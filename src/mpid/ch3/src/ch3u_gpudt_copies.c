@@ -97,8 +97,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
     struct MPIDI_Gpudt_copy *copy, *prev;
     struct MPIDI_Gpudt_win *w = win->gpudt;
 
-    if (rank < 0)
-        w->is_late = false;
+    w->is_late = false;
     if (w->copies) {
         w->has_series = w->njoined > 0;
         w->njoined = 0;
@@ -108,6 +107,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
         if (rank < 0 || copy->rank == rank)
             copy_end(copy, MPIR_Gpudt_wait(copy->op));
     }
+    MPIDI_Gpudt_winmsg_wait(win, rank);
 }
 
 void MPIDI_Gpudt_win_copies_limit(struct MPIDI_Gpudt_win *w)

@@ -13,10 +13,12 @@
  * */
 
 #include "mpidimpl.h"
+#include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 
-/* Added to disp_unit in the table that processes exchange: the window can be mapped. */
+/* Added to disp_unit in the table that processes exchange: the window can be mapped; it is on a GPU. */
 #define EXPOSED ((int64_t) 1 << 62)
+#define ON_GPU ((int64_t) 1 << 61)
 
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
 {
@@ -28,7 +30,9 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
         is_exposed = node->local_size > 1 && MPIR_Gpudt_is_loaded();
     else if (node)
         is_exposed = MPIR_Gpudt_expose(base, size, exposure);
-    return is_exposed ? (MPI_Aint) EXPOSED : 0;
+    if (is_exposed)
+        return (MPI_Aint) (EXPOSED | ON_GPU);
+    return base && size > 0 && MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE) ? (MPI_Aint) ON_GPU : 0;
 }
 
 /* Make what the processes of the node share.
@@ -117,27 +121,61 @@ static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
     goto fn_exit;
 }
 
+static void win_free(struct MPIDI_Gpudt_win *w)
+{
+    MPL_free(w->peer);
+    MPL_free(w->is_gpu);
+    MPL_free(w->sent);
+    MPL_free(w->kept);
+    MPL_free(w);
+}
+
+/* What a window has whether its memory can be mapped or not; NULL: there is no memory. */
+static struct MPIDI_Gpudt_win *win_make(const MPIR_Win * win, const MPI_Aint * table)
+{
+    const int n = win->comm_ptr->local_size;
+    struct MPIDI_Gpudt_win *w = MPL_calloc(1, sizeof(*w), MPL_MEM_RMA);
+
+    if (w == NULL)
+        return NULL;
+    w->handle = win->handle;
+    w->is_gpu = MPL_calloc(n, sizeof(w->is_gpu[0]), MPL_MEM_RMA);
+    w->sent = MPL_calloc(n, sizeof(w->sent[0]), MPL_MEM_RMA);
+    w->kept = MPL_calloc(n, sizeof(w->kept[0]), MPL_MEM_RMA);
+    if (!w->is_gpu || !w->sent || !w->kept || MPIDI_Gpudt_hook_make() != MPI_SUCCESS) {
+        win_free(w);
+        return NULL;
+    }
+    /* What is attached to a dynamic window later is not known */
+    for (int rank = 0; rank < n && win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC; rank++)
+        w->is_gpu[rank] = table[4 * rank + 2] >= ON_GPU;
+    return w;
+}
+
 int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
 {
     int mpi_errno = MPI_SUCCESS, has_failed;
     MPIR_Comm *comm = win->comm_ptr;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    bool are_any = false, are_any_here = false;
+    bool are_any = false, is_exposed = false, are_any_here = false;
     struct MPIDI_Gpudt_win *w;
     char *all = NULL;
 
     for (int rank = 0; rank < comm->local_size; rank++) {
-        if (likely(table[4 * rank + 2] < EXPOSED))
+        if (likely(table[4 * rank + 2] < ON_GPU))
             continue;
         are_any = true;
+        if (table[4 * rank + 2] < EXPOSED)
+            continue;
+        is_exposed = true;
         are_any_here |= comm->node_comm && comm->intranode_table[rank] >= 0;
     }
     if (likely(!are_any))
         goto fn_exit;
-    w = win->gpudt = MPL_calloc(1, sizeof(*win->gpudt), MPL_MEM_RMA);
+    w = win->gpudt = win_make(win, table);
     has_failed = w == NULL;
     if (w)
-        w->handle = win->handle;
+        w->is_exposed = is_exposed;
     if (w && are_any_here) {
         const int n = comm->node_comm->local_size;
 
@@ -197,8 +235,8 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     MPIR_Gpudt_target_free(w->own);
     MPIDI_Gpudt_winlocks_free(&w->locks);
     MPIDI_Gpudt_win_copies_free(w);
-    MPL_free(w->peer);
-    MPL_free(w);
+    MPIDI_Gpudt_winmsg_types_free(win);
+    win_free(w);
     win->gpudt = NULL;
 }
 

@@ -58,7 +58,7 @@ static int hook_id;
 static bool has_hook = false;
 
 /* From MPIDI_Gpudt_hook_also. */
-#define MAX_OTHERS 4
+#define MAX_OTHERS 5
 static struct other {
     MPIDI_Gpudt_advance_fn advance;     /* NULL: no such operation so far */
     void (*end) (void);

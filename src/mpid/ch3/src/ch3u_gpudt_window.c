@@ -82,6 +82,8 @@ static bool is_fence_waited_for(MPIR_Win * win, bool * is_by_all)
     bool is_mapped = w->nfences > 0;
 
     *is_by_all = true;
+    if (!w->is_exposed)
+        return false;
     if (win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
         return true;
     for (int i = 0; i < w->npeers && !is_mapped; i++)
@@ -243,6 +245,40 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
     goto fn_exit;
 }
 
+int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    bool is_in_time = true;
+    MPIDI_RMA_Target_t *target;
+    MPL_time_t start;
+
+    mpi_errno = MPIDI_Gpudt_win_access(win, rank, may_access);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (*may_access || w->is_late)
+        goto fn_exit;
+    MPL_wtime(&start);
+    while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED && is_in_time) {
+        mpi_errno = wait_some(&start, &is_in_time);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    if (win->states.access_state == MPIDI_RMA_PER_TARGET ||
+        win->states.access_state == MPIDI_RMA_LOCK_ALL_CALLED) {
+        mpi_errno = MPIDI_CH3I_Win_find_target(win, rank, &target);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (target)
+            mpi_errno = lock_wait(win, target, &start);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    *may_access = is_granted(win, rank);
+    w->is_late = !*may_access;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 /* ---- operations ---- */
 
 /* Let an operation without a request join another one that waits for a launch: both are waited for by
@@ -255,40 +291,37 @@ static bool move_join(MPIR_Win * win, int rank, MPIR_Gpudt_target_t * target,
     return series && is_granted(win, rank) && MPIR_Gpudt_series_join(target, series, r);
 }
 
-bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
-                          MPI_Datatype datatype, const void *buf, int bufcount,
-                          MPI_Datatype buftype, bool is_get, MPIR_Request * ureq,
-                          int *mpi_errno_ptr)
+/* By the origin alone.
+ *   r  (IN)  disp as given to the operation */
+static int move_direct(MPIR_Win * win, int rank, struct MPIR_Gpudt_rma r, MPIR_Request * ureq,
+                       bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Gpudt_rma r = {
-        .disp = disp,.count = count,.datatype = datatype,
-        .buf = buf,.bufcount = bufcount,.buftype = buftype,.is_get = is_get
-    };
     const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
     MPIR_Gpudt_target_t *target = NULL;
     MPIR_Gpudt_op *op = NULL;
-    bool is_taken = false, may_access;
+    bool may_access;
 
+    *is_taken = false;
     if (!is_mapped(win, peer))
         goto fn_exit;
     target = peer->target;
     if (target) {
         r.disp *= win->basic_info_table[rank].disp_unit;
-        is_taken = ureq == NULL && move_join(win, rank, target, &r);
-        if (is_taken) {
+        *is_taken = ureq == NULL && move_join(win, rank, target, &r);
+        if (*is_taken) {
             win->gpudt->njoined++;
             goto fn_exit;
         }
     }
-    if (MPIR_Gpudt_is_near(buf, bufcount, buftype) && !MPIR_Gpudt_is_in_use())
+    if (MPIR_Gpudt_is_near(r.buf, r.bufcount, r.buftype) && !MPIR_Gpudt_is_in_use())
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, &may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (!may_access)
         goto fn_exit;
     if (target == NULL) {
-        mpi_errno = MPIDI_Gpudt_win_target(win, rank, datatype, &r.disp, &target);
+        mpi_errno = MPIDI_Gpudt_win_target(win, rank, r.datatype, &r.disp, &target);
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (target == NULL)
@@ -296,16 +329,31 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
     MPIDI_Gpudt_win_copies_limit(win->gpudt);
     /* If the program has made several at a time, it is going to do so again */
     mpi_errno = MPIR_Gpudt_target_move(target, &r, ureq == NULL,
-                                       ureq == NULL && win->gpudt->has_series, &op, &is_taken);
-    if (mpi_errno == MPI_SUCCESS && is_taken)
+                                       ureq == NULL && win->gpudt->has_series, &op, is_taken);
+    if (mpi_errno == MPI_SUCCESS && *is_taken)
         mpi_errno = MPIDI_Gpudt_win_copy_add(win->gpudt, rank, op, ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     MPIDI_Gpudt_win_target_end(win, target);
-    *mpi_errno_ptr = mpi_errno;
-    return is_taken;
+    return mpi_errno;
   fn_fail:
-    is_taken = true;
     goto fn_exit;
+}
+
+bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
+                          MPI_Datatype datatype, const void *buf, int bufcount,
+                          MPI_Datatype buftype, bool is_get, MPIR_Request * ureq,
+                          int *mpi_errno_ptr)
+{
+    const struct MPIR_Gpudt_rma r = {
+        .disp = disp,.count = count,.datatype = datatype,
+        .buf = buf,.bufcount = bufcount,.buftype = buftype,.is_get = is_get
+    };
+    bool is_taken;
+
+    *mpi_errno_ptr = move_direct(win, rank, r, ureq, &is_taken);
+    if (*mpi_errno_ptr == MPI_SUCCESS && !is_taken)
+        *mpi_errno_ptr = MPIDI_Gpudt_winmsg_move(win, rank, &r, ureq, &is_taken);
+    return is_taken || *mpi_errno_ptr;
 }

@@ -253,6 +253,11 @@ bool MPIR_Gpudt_is_in_use(void)
     return MPII_Gpudt_engine_any() != NULL;
 }
 
+void MPIR_Gpudt_count_window_message(void)
+{
+    MPII_GPUDT_COUNT(window_messages, 1);
+}
+
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken)
 {

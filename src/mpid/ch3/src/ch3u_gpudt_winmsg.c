@@ -1,0 +1,638 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Long puts and gets on windows in GPU memory that the origin does not map: of other nodes, and in memory
+ * that cannot be shared. The data is a message between the two processes, which takes the way of any
+ * message with GPU buffers, in segments through pinned memory, as many at a time as there is memory for:
+ *
+ *     origin                                              target
+ *     MPI_Put
+ *       | -- what and where; datatype, if it is new ------> |  receive posted, into the window
+ *       | -- message -------------------------------------> |
+ *       | <----------------------------- empty message ---- |  it is there
+ *     flush, end of the epoch: wait for that
+ *
+ *     MPI_Get
+ *       | -- what and where; datatype, if it is new ------> |
+ *       | <----------------------------------- message ---- |  sent from the window
+ *     flush, end of the epoch: wait for that
+ *
+ * As a copy of the origin's GPU, such an operation may only start when the target has exposed its memory,
+ * and is waited for before anything tells the target (ch3u_gpudt_window.c). So it needs none of the states
+ * and flags of ch3's own operations.
+ *
+ * The messages have the window's communicator, on whose context for point-to-point no others are sent.
+ * Their tags are the number of the operation and what kind of message it is, since both processes may be
+ * origins. The target keeps the last few datatypes of each origin that are not predefined; the origin
+ * decides which, and keeps them itself: a datatype is not mistaken for one that was freed.
+ *
+ * If the target cannot do its part, an empty message is sent or received in the place of the data, so that
+ * no process waits. The target's window then keeps the error. A get fails; a put does not.
+ *
+ * Operations under way, in both processes, are advanced by the hook: nothing may be sent where a request
+ * completes. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_msg.h"
+#include "mpidi_gpudt_window_impl.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN
+      category    : GPUDT
+      type        : int
+      default     : 4096
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Bytes from which MPI_Put and MPI_Get on a window of the same node, in GPU memory that the origin
+        cannot map, send the data as a message of its own. Negative: never.
+
+    - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE
+      category    : GPUDT
+      type        : int
+      default     : 131072
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        The same for windows of other nodes, if the buffer of the origin is in GPU memory, too.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define MAX_MSGS 256            /* of a window under way, in the origin */
+
+/* Kinds of messages, in the low bits of a tag. The bits above those of numbers are the library's. */
+enum { TAG__PUT, TAG__GOT, TAG__PUT_DONE, NTAGS = 4 };
+#define NUMBER_MASK ((1u << 26) - 1)
+
+/* An operation under way. */
+struct winmsg {
+    struct winmsg *next, *prev;
+    MPIR_Win *win;
+    int rank;                   /* of the other process */
+    int tag;                    /* TAG__PUT of its number */
+    bool is_origin, is_get;
+    MPIR_Request *data;         /* the message; NULL: complete, or not started */
+    MPIR_Request *done;         /* the empty one; in the origin of a put from the start */
+    MPI_Aint bytes;             /* of a get; only in the origin */
+    MPIR_Request *ureq;         /* NULL: none */
+    /* Only in the target */
+    bool is_unsent;             /* the data of a get is to be sent */
+    void *addr;
+    int count;
+    MPI_Datatype datatype;      /* MPI_DATATYPE_NULL: the part of this process has failed */
+    int slot;                   /* to keep a datatype in, while that arrives */
+    int mpi_errno;              /* the first error */
+};
+
+static struct winmsg *msgs = NULL;      /* of both roles, in all windows */
+
+static struct winmsg *msg_make(MPIR_Win * win, int rank, int tag, bool is_get)
+{
+    struct winmsg *msg = MPL_calloc(1, sizeof(*msg), MPL_MEM_RMA);
+
+    if (msg) {
+        msg->win = win;
+        msg->rank = rank;
+        msg->tag = tag;
+        msg->is_get = is_get;
+    }
+    return msg;
+}
+
+static void error_add(struct winmsg *msg, int mpi_errno)
+{
+    if (msg->mpi_errno == MPI_SUCCESS)
+        msg->mpi_errno = mpi_errno;
+}
+
+/* ---- messages ---- */
+
+static int data_send(const struct winmsg *msg, const void *buf, MPI_Aint count,
+                     MPI_Datatype datatype, int tag, MPIR_Request ** req)
+{
+    return MPID_Isend(buf, count, datatype, msg->rank, msg->tag + tag, msg->win->comm_ptr,
+                      MPIR_CONTEXT_INTRA_PT2PT, req);
+}
+
+static int data_recv(const struct winmsg *msg, void *buf, MPI_Aint count, MPI_Datatype datatype,
+                     int tag, MPIR_Request ** req)
+{
+    return MPID_Irecv(buf, count, datatype, msg->rank, msg->tag + tag, msg->win->comm_ptr,
+                      MPIR_CONTEXT_INTRA_PT2PT, req);
+}
+
+/* Send a message, or an empty one if that fails: the other process waits for one. If that fails as well,
+ * the connection has failed, which the other process knows. */
+static void send_any(struct winmsg *msg, const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                     int tag, MPIR_Request ** req)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (datatype != MPI_DATATYPE_NULL) {
+        mpi_errno = data_send(msg, buf, count, datatype, tag, req);
+        error_add(msg, mpi_errno);
+    }
+    if (datatype == MPI_DATATYPE_NULL || mpi_errno) {
+        *req = NULL;
+        mpi_errno = data_send(msg, NULL, 0, MPI_BYTE, tag, req);
+        error_add(msg, mpi_errno);
+        if (mpi_errno)
+            *req = NULL;
+    }
+}
+
+/* Whether a message is complete, or there is none. */
+static bool request_end(struct winmsg *msg, MPIR_Request ** req)
+{
+    if (*req == NULL)
+        return true;
+    if (!MPIR_Request_is_complete(*req))
+        return false;
+    error_add(msg, (*req)->status.MPI_ERROR);
+    if (msg->is_origin && msg->is_get && msg->mpi_errno == MPI_SUCCESS &&
+        MPIR_STATUS_GET_COUNT((*req)->status) != msg->bytes)
+        MPIR_ERR_SET(msg->mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    MPIR_Request_free(*req);
+    *req = NULL;
+    return true;
+}
+
+/* ---- both processes ---- */
+
+static void msg_add(struct winmsg *msg)
+{
+    DL_APPEND(msgs, msg);
+    MPIDI_Gpudt_wake();
+}
+
+static void msg_end(struct winmsg *msg)
+{
+    MPIR_Win *win = msg->win;
+
+    DL_DELETE(msgs, msg);
+    if (msg->is_origin)
+        win->gpudt->nmsgs--;
+    else
+        win->at_completion_counter--;
+    if (msg->ureq) {
+        msg->ureq->status.MPI_ERROR = msg->mpi_errno;
+        MPID_Request_complete(msg->ureq);
+    } else {
+        MPIDI_Gpudt_win_keep(win, &msg->mpi_errno);
+    }
+    MPL_free(msg);
+}
+
+/* Returns whether the operation has ended. */
+static bool msg_advance(struct winmsg *msg)
+{
+    bool has_data;
+
+    if (msg->is_unsent) {
+        msg->is_unsent = false;
+        send_any(msg, msg->addr, msg->count, msg->datatype, TAG__GOT, &msg->data);
+        if (msg->datatype != MPI_DATATYPE_NULL)
+            MPIR_Datatype_release_if_not_builtin(msg->datatype);
+    }
+    has_data = msg->data != NULL;
+    if (!request_end(msg, &msg->data))
+        return false;
+    if (has_data && !msg->is_origin && !msg->is_get)
+        send_any(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, &msg->done);
+    if (!request_end(msg, &msg->done))
+        return false;
+    msg_end(msg);
+    return true;
+}
+
+/* For MPIDI_Gpudt_hook_also. */
+static bool msgs_advance(bool * has_ended)
+{
+    struct winmsg *msg, *next;
+
+    DL_FOREACH_SAFE(msgs, msg, next) {
+        if (msg_advance(msg))
+            *has_ended = true;
+    }
+    return msgs != NULL;
+}
+
+/* For MPIDI_Gpudt_hook_also: operations of windows that the program has not freed. */
+static void msgs_end(void)
+{
+    struct winmsg *msg, *next;
+
+    DL_FOREACH_SAFE(msgs, msg, next) {
+        DL_DELETE(msgs, msg);
+        MPL_free(msg);
+    }
+}
+
+/* ---- datatypes ---- */
+
+static struct MPIDI_Gpudt_wintypes *types_get(struct MPIDI_Gpudt_wintypes **types)
+{
+    if (*types == NULL)
+        *types = MPL_calloc(1, sizeof(**types), MPL_MEM_RMA);
+    return *types;
+}
+
+static void type_set(MPIR_Datatype ** slot, MPIR_Datatype * type)
+{
+    MPIR_Datatype *old = *slot;
+
+    if (old)
+        MPIR_Datatype_ptr_release(old);
+    *slot = type;
+}
+
+static void types_free(struct MPIDI_Gpudt_wintypes *types)
+{
+    for (int i = 0; types && i < MPIDI_GPUDT_WINTYPES; i++)
+        type_set(&types->type[i], NULL);
+    MPL_free(types);
+}
+
+void MPIDI_Gpudt_winmsg_types_free(const MPIR_Win * win)
+{
+    for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
+        types_free(win->gpudt->sent[rank]);
+        types_free(win->gpudt->kept[rank]);
+    }
+}
+
+/* Describe a datatype to the target.
+ *   types  (IN)   those that it keeps
+ *   flat   (OUT)  pkt->type_sz bytes that are to follow the packet, owned by the caller; NULL: none */
+static int type_describe(struct MPIDI_Gpudt_wintypes *types, MPIR_Datatype * type,
+                         MPIDI_CH3_Pkt_gpudt_win_t * pkt, void **flat)
+{
+    int mpi_errno = MPI_SUCCESS, sz, i = 0;
+
+    while (i < MPIDI_GPUDT_WINTYPES && types->type[i] != type)
+        i++;
+    pkt->datatype = MPI_DATATYPE_NULL;
+    pkt->slot = i;
+    if (i < MPIDI_GPUDT_WINTYPES)
+        goto fn_exit;
+    MPIR_Typerep_flatten_size(type, &sz);
+    *flat = MPL_malloc(sz, MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!*flat, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+    mpi_errno = MPIR_Typerep_flatten(type, *flat);
+    MPIR_ERR_CHECK(mpi_errno);
+    pkt->type_sz = sz;
+    pkt->slot = types->next;
+    types->next = (types->next + 1) % MPIDI_GPUDT_WINTYPES;
+    MPIR_Datatype_ptr_add_ref(type);
+    type_set(&types->type[pkt->slot], type);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(*flat);
+    *flat = NULL;
+    goto fn_exit;
+}
+
+/* Make the datatype of an operation that has arrived. */
+static void type_arrive(struct winmsg *msg, const void *flat)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_wintypes *types = types_get(&msg->win->gpudt->kept[msg->rank]);
+    MPIR_Datatype *type = types ? (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem) : NULL;
+
+    if (types)
+        type_set(&types->type[msg->slot], NULL);
+    MPIR_ERR_CHKANDJUMP1(!type, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+    MPIR_Object_set_ref(type, 1);
+    mpi_errno = MPIR_Typerep_unflatten(type, (void *) flat);
+    if (mpi_errno) {
+        MPIR_Handle_obj_free(&MPIR_Datatype_mem, type);
+        goto fn_fail;
+    }
+    types->type[msg->slot] = type;
+    msg->datatype = type->handle;
+
+  fn_exit:
+    return;
+  fn_fail:
+    error_add(msg, mpi_errno);
+    goto fn_exit;
+}
+
+/* ---- the target ---- */
+
+static void target_start(struct winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (msg->is_get) {
+        /* Its slot may be used anew before */
+        msg->is_unsent = true;
+        if (msg->datatype != MPI_DATATYPE_NULL)
+            MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
+    } else {
+        if (msg->datatype != MPI_DATATYPE_NULL) {
+            mpi_errno = data_recv(msg, msg->addr, msg->count, msg->datatype, TAG__PUT, &msg->data);
+            error_add(msg, mpi_errno);
+        }
+        /* All of a message that is too long is received, and dropped */
+        if (msg->datatype == MPI_DATATYPE_NULL || mpi_errno) {
+            mpi_errno = data_recv(msg, NULL, 0, MPI_BYTE, TAG__PUT, &msg->data);
+            error_add(msg, mpi_errno);
+        }
+    }
+    msg_add(msg);
+}
+
+/* For OnDataAvail: the datatype has arrived. */
+static int type_received(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
+{
+    struct winmsg *msg = rreq->dev.user_buf;
+
+    type_arrive(msg, rreq->dev.flattened_type);
+    target_start(msg);
+    *complete = TRUE;
+    return MPID_Request_complete(rreq);
+}
+
+/* Get the datatype, which follows the packet.
+ *   rreqp  (OUT)  the request for what has not arrived; NULL: all has */
+static int type_receive(struct winmsg *msg, MPI_Aint sz, void *data, intptr_t * buflen,
+                        MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = NULL;
+
+    if (*buflen >= sz) {
+        type_arrive(msg, data);
+        target_start(msg);
+        *buflen = sz;
+        goto fn_exit;
+    }
+    rreq = MPIR_Request_create(MPIR_REQUEST_KIND__UNDEFINED);
+    MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    MPIR_Object_set_ref(rreq, 1);
+    rreq->dev.flattened_type = MPL_malloc(sz, MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!rreq->dev.flattened_type, mpi_errno, MPI_ERR_NO_MEM, "**nomem",
+                         "**nomem %s", "datatype");
+    rreq->dev.user_buf = msg;
+    rreq->dev.iov[0].iov_base = rreq->dev.flattened_type;
+    rreq->dev.iov[0].iov_len = sz;
+    rreq->dev.iov_count = 1;
+    rreq->dev.OnDataAvail = type_received;
+    *buflen = 0;
+    *rreqp = rreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (rreq)
+        MPIR_Request_free(rreq);
+    goto fn_exit;
+}
+
+/* A packet has arrived: the target's part begins. Without memory even for its state, the connection
+ * fails, as it does for ch3's own operations. */
+int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * upkt, void *data,
+                        intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_gpudt_win_t *pkt = &upkt->gpudt_win;
+    const struct MPIDI_Gpudt_wintypes *types;
+    struct winmsg *msg;
+    MPIR_Win *win;
+
+    *rreqp = NULL;
+    MPIR_Win_get_ptr(pkt->win, win);
+    MPIR_Assert(win && win->gpudt);
+    msg = msg_make(win, pkt->rank, pkt->tag, pkt->is_get);
+    MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    msg->addr = pkt->addr;
+    msg->count = pkt->count;
+    msg->datatype = pkt->datatype;
+    msg->slot = pkt->slot;
+    MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
+    win->at_completion_counter++;
+    if (pkt->type_sz > 0) {
+        mpi_errno = type_receive(msg, pkt->type_sz, data, buflen, rreqp);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    types = win->gpudt->kept[pkt->rank];
+    if (pkt->datatype == MPI_DATATYPE_NULL && types && types->type[pkt->slot])
+        msg->datatype = types->type[pkt->slot]->handle;
+    if (msg->datatype == MPI_DATATYPE_NULL)     /* there was no memory for it when it came */
+        MPIR_ERR_SET1(msg->mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+    *buflen = 0;
+    target_start(msg);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (msg) {
+        win->at_completion_counter--;
+        MPL_free(msg);
+    }
+    goto fn_exit;
+}
+
+/* ---- the origin ---- */
+
+static int pkt_send(MPIDI_VC_t * vc, void *pkt, size_t sz, void *flat, size_t flat_sz)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *req = NULL;
+    struct iovec iov[2];
+
+    if (flat == NULL)
+        return MPIDI_Gpudt_send_pkt(vc, pkt, sz);
+    req = MPIR_Request_create(MPIR_REQUEST_KIND__SEND);
+    if (req == NULL)
+        MPL_free(flat);
+    MPIR_ERR_CHKANDJUMP(!req, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    /* One reference is for this function, as it must know whether the request is complete */
+    MPIR_Object_set_ref(req, 2);
+    MPIDI_Request_set_type(req, MPIDI_REQUEST_TYPE_SEND);
+    req->dev.OnDataAvail = NULL;
+    req->dev.ext_hdr_ptr = flat;        /* freed with the request */
+    iov[0].iov_base = pkt;
+    iov[0].iov_len = sz;
+    iov[1].iov_base = flat;
+    iov[1].iov_len = flat_sz;
+    MPID_THREAD_CS_ENTER(POBJ, vc->pobj_mutex);
+    mpi_errno = MPIDI_CH3_iSendv(vc, req, iov, 2);
+    MPID_THREAD_CS_EXIT(POBJ, vc->pobj_mutex);
+    if (mpi_errno && !MPIR_Request_is_complete(req))
+        MPIR_Request_free(req);
+    MPIR_Request_free(req);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Tell the target of an operation. */
+static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Win *win = msg->win;
+    const MPIDI_Win_basic_info_t *info = &win->basic_info_table[msg->rank];
+    MPIDI_CH3_Pkt_t upkt;
+    MPIDI_CH3_Pkt_gpudt_win_t *pkt = &upkt.gpudt_win;
+    struct MPIDI_Gpudt_wintypes *types = NULL;
+    MPIDI_VC_t *vc;
+    void *flat = NULL;
+
+    MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_WIN);
+    pkt->win = info->win_handle;
+    pkt->rank = win->comm_ptr->rank;
+    pkt->tag = msg->tag;
+    pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit;
+    pkt->count = r->count;
+    pkt->datatype = r->datatype;
+    pkt->slot = 0;
+    pkt->is_get = r->is_get;
+    pkt->type_sz = 0;
+    if (!MPIR_DATATYPE_IS_PREDEFINED(r->datatype)) {
+        MPIR_Datatype *type;
+
+        MPIR_Datatype_get_ptr(r->datatype, type);
+        types = types_get(&win->gpudt->sent[msg->rank]);
+        MPIR_ERR_CHKANDJUMP1(!types, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
+                             "GPU window");
+        mpi_errno = type_describe(types, type, pkt, &flat);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    MPIDI_Comm_get_vc_set_active(win->comm_ptr, msg->rank, &vc);
+    mpi_errno = pkt_send(vc, pkt, sizeof(*pkt), flat, (size_t) pkt->type_sz);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    /* The target has not got it */
+    if (pkt->type_sz > 0)
+        type_set(&types->type[pkt->slot], NULL);
+    goto fn_exit;
+}
+
+static int put_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = data_recv(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, &msg->done);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = request_send(msg, r);
+    if (mpi_errno) {
+        MPID_Cancel_recv(msg->done);
+        MPIR_Request_free(msg->done);
+    }
+    MPIR_ERR_CHECK(mpi_errno);
+    send_any(msg, r->buf, r->bufcount, r->buftype, TAG__PUT, &msg->data);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Nothing can have arrived before the receive is posted. */
+static int get_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = request_send(msg, r);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = data_recv(msg, (void *) r->buf, r->bufcount, r->buftype, TAG__GOT, &msg->data);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether an operation should be done so. From host memory to other nodes, ch3 sends what is contiguous
+ * without a copy, and the GPU of the target is the only one to wait for. */
+static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Aint bytes)
+{
+    const MPIR_Comm *comm = win->comm_ptr;
+    const bool is_near = comm->node_comm && comm->intranode_table[rank] >= 0;
+    const int min = is_near ? MPIR_CVAR_GPUDT_WIN_MSG_MIN : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE;
+
+    if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated)
+        return false;
+    return (is_near && win->gpudt->is_gpu[rank]) ||
+        MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
+}
+
+int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
+                            MPIR_Request * ureq, bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_Gpudt_win *w = win->gpudt;
+    struct winmsg *msg = NULL;
+    MPI_Aint bytes;
+
+    *is_taken = false;
+    MPIR_Datatype_get_size_macro(r->buftype, bytes);
+    bytes *= r->bufcount;
+    if (!is_apt(win, rank, r, bytes))
+        goto fn_exit;
+    mpi_errno = MPIDI_Gpudt_win_await(win, rank, is_taken);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!*is_taken)
+        goto fn_exit;
+    while (w->nmsgs >= MAX_MSGS) {
+        mpi_errno = wait_progress_engine();
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    msg = msg_make(win, rank, (int) ((++w->last_msg & NUMBER_MASK) * NTAGS), r->is_get);
+    MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    msg->is_origin = true;
+    msg->bytes = bytes;
+    mpi_errno = r->is_get ? get_start(msg, r) : put_start(msg, r);
+    MPIR_ERR_CHECK(mpi_errno);
+    msg->ureq = ureq;
+    w->nmsgs++;
+    MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
+    msg_add(msg);
+    MPIR_Gpudt_count_window_message();
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(msg);
+    goto fn_exit;
+}
+
+static bool are_any(const MPIR_Win * win, int rank)
+{
+    const struct winmsg *msg = msgs;
+
+    if (win->gpudt->nmsgs == 0)
+        return false;
+    while (msg && (msg->win != win || !msg->is_origin || (rank >= 0 && msg->rank != rank)))
+        msg = msg->next;
+    return msg != NULL;
+}
+
+void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank)
+{
+    while (are_any(win, rank)) {
+        int mpi_errno = wait_progress_engine();
+
+        MPIDI_Gpudt_win_keep(win, &mpi_errno);
+    }
+}
