@@ -13,7 +13,7 @@
  *
  * A target that cannot access its window goes on with the protocol, so that no origin waits. The
  * error is kept in its window, and the window's next synchronization returns it, or MPI_Win_free. What
- * an origin then gets is zero. */
+ * an origin then gets is zero, or, if the data is a message of its own, an error. */
 
 #ifndef MPIDI_GPUDT_RMA_H_INCLUDED
 #define MPIDI_GPUDT_RMA_H_INCLUDED

@@ -73,7 +73,8 @@ static bool names_driver(int err)
     return strstr(text, "CUDA") || strlen(text) > MPI_MAX_ERROR_STRING - 4;
 }
 
-/* An error is for the process whose call has failed. Only those of making a window are for all. */
+/* An error is for the process whose call has failed. Only those of making a window are for all, and where
+ * the data is a message, its other end learns that it does not come. */
 static void error_check(const struct fault *f, enum phase phase, int err)
 {
     const bool is_all = phase == MAKE;
@@ -82,7 +83,8 @@ static void error_check(const struct fault *f, enum phase phase, int err)
         return;
     if (f->at == 0)
         report_fail("an error without a fault: %s", report_mpi_text(err));
-    else if (rank != f->victim && !is_all)
+    else if (rank != f->victim && !is_all &&
+             !strstr(report_mpi_text(err), "other process of a message"))
         report_fail("an error of the other process: %s", report_mpi_text(err));
     else if (rank == f->victim && !names_driver(err))
         report_fail("the error does not name the driver's: %s", report_mpi_text(err));
@@ -176,7 +178,7 @@ static void kept_check(void)
     static const struct {
         const char *what;
         long most;
-    } kept[] = {{"memory", 4}, {"host", 4}, {"event", 4}, {"stream", 8}, {"registration", 2}};
+    } kept[] = {{"memory", 4}, {"host", 4}, {"event", 4}, {"stream", 8}, {"registration", 4}};
 
     for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
         if ((times || i > 0) && gpu.emu_live(kept[i].what) > kept[i].most)
