@@ -21,7 +21,8 @@
  *     box             a corner of the cube, of half its edge
  *
  * Each process uses a GPU of its own if there are enough. What was put is got back and compared. Memory
- * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always): messages would wait for the target for ever.
+ * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always), as messages would wait for the target for ever;
+ * but with MPIR_CVAR_GPUDT_DIRECT=never it is not, and the targets wait in MPI.
  *
  *   mpiexec -n N bench_rma [--most BYTES] [--edge N] [--milliseconds MS]
  *
@@ -75,6 +76,7 @@ static const char *const how_names[NHOWS] = {
 
 static int rank, target;        /* the rank of the target; only in an origin */
 static MPI_Comm pair, origins;  /* an origin and its target; all origins */
+static int is_direct;           /* the targets are not in MPI */
 static long most = 64L << 20, edge = 512, milliseconds = 50;
 static MPI_Win win;
 static CUdeviceptr mine, theirs;        /* this process's buffer; one of the target, mapped here */
@@ -449,10 +451,13 @@ int main(int argc, char **argv)
     CUdeviceptr buffer;
     MPI_Win done_win;
     MPI_Aint done_sz;
+    const char *way = getenv("MPIR_CVAR_GPUDT_DIRECT");
     atomic_int *is_done;
     int nprocs, ngpus, unit, good = 1;
 
-    setenv("MPIR_CVAR_GPUDT_DIRECT", "always", 1);
+    is_direct = strcmp(way ? way : "", "never") != 0;
+    if (is_direct)
+        setenv("MPIR_CVAR_GPUDT_DIRECT", "always", 1);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
@@ -476,11 +481,13 @@ int main(int argc, char **argv)
     CU(cuMemAlloc(&mine, sz));
     buffer = theirs_map();
     MPI_Win_create((void *) mine, (MPI_Aint) sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-    MPI_Win_allocate_shared(rank % 2 == 0 ? sizeof(*is_done) : 0, 1, MPI_INFO_NULL, pair, &is_done,
-                            &done_win);
-    MPI_Win_shared_query(done_win, 0, &done_sz, &unit, &is_done);
-    if (rank % 2 == 0)
-        atomic_store(is_done, 0);
+    if (is_direct) {
+        MPI_Win_allocate_shared(rank % 2 == 0 ? sizeof(*is_done) : 0, 1, MPI_INFO_NULL, pair,
+                                &is_done, &done_win);
+        MPI_Win_shared_query(done_win, 0, &done_sz, &unit, &is_done);
+        if (rank % 2 == 0)
+            atomic_store(is_done, 0);
+    }
 
     if (rank == 0)
         bench_header("us");
@@ -489,14 +496,20 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank % 2 == 0) {
         good = origin();
-        atomic_store(is_done, 1);
+        if (is_direct)
+            atomic_store(is_done, 1);
+        else
+            MPI_Send(NULL, 0, MPI_BYTE, 1, TAG_LAST, pair);
+    } else if (!is_direct) {
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, TAG_LAST, pair, MPI_STATUS_IGNORE);
     } else {
         while (!atomic_load(is_done))
             usleep(1000);
     }
     MPI_Win_unlock_all(win);
 
-    MPI_Win_free(&done_win);
+    if (is_direct)
+        MPI_Win_free(&done_win);
     MPI_Win_free(&win);
     if (rank % 2 == 0)
         CU(cuIpcCloseMemHandle(theirs));
