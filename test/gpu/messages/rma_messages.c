@@ -9,6 +9,8 @@
  *                operations with them are under way
  *     many       more at a time than may be under way, by request forms, too
  *     threads    two threads, each with operations and flushes of its own
+ *     posted     both processes post before the other one starts, and operations of one reach the other
+ *                in between
  *     lengths    which lengths are messages by default; without the variables that change that
  *
  * Two processes. To be run with MPIR_CVAR_GPUDT_DIRECT=never, or on several nodes; but for `lengths` with
@@ -239,6 +241,41 @@ static void threads(void)
     end();
 }
 
+/* ---- posted ---- */
+
+#define NPUTS 7                 /* of an epoch */
+
+static void posted(void)
+{
+    int seen[NPUTS];
+    MPI_Group all, group;
+
+    begin(SZ);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &other, &group);
+    for (int turn = 0; turn < NTURNS; turn++) {
+        for (int i = 0; i < NPUTS; i++)
+            host[i] = 1000000 * (rank + 1) + 100 * turn + i;
+        mem_write(&buffer, 0, host, sizeof(seen));
+        CHECK_MPI(MPI_Win_post(group, 0, win));
+        for (int i = 0; rank == turn % 2 && i < 2000; i++) {
+            int flag;
+            MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        }
+        CHECK_MPI(MPI_Win_start(group, 0, win));
+        for (int i = 0; i < NPUTS; i++)
+            CHECK_MPI(MPI_Put((int *) buffer.addr + i, 1, MPI_INT, other, i, 1, MPI_INT, win));
+        CHECK_MPI(MPI_Win_complete(win));
+        CHECK_MPI(MPI_Win_wait(win));
+        mem_read(&window, 0, seen, sizeof(seen));
+        for (int i = 0; i < NPUTS; i++)
+            CHECK(seen[i] == 1000000 * (other + 1) + 100 * turn + i);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&group);
+    end();
+}
+
 /* ---- lengths ---- */
 
 static void lengths(void)
@@ -265,7 +302,8 @@ static void lengths(void)
 int main(int argc, char **argv)
 {
     static const struct report_case cases[] = {
-        {"types", types}, {"many", many}, {"threads", threads}, {"lengths", lengths}
+        {"types", types}, {"many", many}, {"threads", threads}, {"posted", posted},
+        {"lengths", lengths}
     };
     MPI_Comm node;
     int provided;

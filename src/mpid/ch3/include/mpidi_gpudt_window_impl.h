@@ -167,8 +167,9 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
  * their errors. */
 void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
 
-/* Free the datatypes that a window keeps for them. */
-void MPIDI_Gpudt_winmsg_types_free(const MPIR_Win * win);
+/* Before a window is freed: wait for the ends of all, also those of other processes on its memory, and
+ * free the datatypes that it keeps for them. */
+void MPIDI_Gpudt_winmsg_end(MPIR_Win * win);
 
 /* ---- copies in flight (ch3u_gpudt_copies.c) ---- */
 

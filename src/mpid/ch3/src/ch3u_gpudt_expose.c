@@ -235,7 +235,7 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     MPIR_Gpudt_target_free(w->own);
     MPIDI_Gpudt_winlocks_free(&w->locks);
     MPIDI_Gpudt_win_copies_free(w);
-    MPIDI_Gpudt_winmsg_types_free(win);
+    MPIDI_Gpudt_winmsg_end(win);
     win_free(w);
     win->gpudt = NULL;
 }

@@ -233,7 +233,8 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
         if (target == NULL) {
             mpi_errno = lock_ask(win, rank, &target);
             MPIR_ERR_CHECK(mpi_errno);
-            mpi_errno = lock_wait(win, target, &start);
+            if (is_in_time)
+                mpi_errno = lock_wait(win, target, &start);
             MPIR_ERR_CHECK(mpi_errno);
         }
     }

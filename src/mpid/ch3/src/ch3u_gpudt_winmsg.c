@@ -23,9 +23,8 @@
  * and is waited for before anything tells the target (ch3u_gpudt_window.c). So it needs none of the states
  * and flags of ch3's own operations.
  *
- * The messages have the window's communicator, on whose context for point-to-point no others are sent.
- * Their tags are the number of the operation and what kind of message it is, since both processes may be
- * origins. The target keeps the last few datatypes of each origin that are not predefined; the origin
+ * The messages have the window's communicator, as those of MPI_Win_post have. Their tags are the number of
+ * the operation and what kind of message it is, since both processes may be origins. The target keeps the last few datatypes of each origin that are not predefined; the origin
  * decides which, and keeps them itself: a datatype is not mistaken for one that was freed.
  *
  * If the target cannot do its part, an empty message is sent or received in the place of the data, so that
@@ -68,8 +67,9 @@ cvars:
 
 #define MAX_MSGS 256            /* of a window under way, in the origin */
 
-/* Kinds of messages, in the low bits of a tag. The bits above those of numbers are the library's. */
-enum { TAG__PUT, TAG__GOT, TAG__PUT_DONE, NTAGS = 4 };
+/* Kinds of messages, in the low bits of a tag: none of them is that of ch3's SYNC_POST_TAG. The bits above
+ * those of numbers are the library's. */
+enum { TAG__PUT = 1, TAG__GOT, TAG__PUT_DONE, NTAGS = 4 };
 #define NUMBER_MASK ((1u << 26) - 1)
 
 /* An operation under way. */
@@ -77,14 +77,15 @@ struct winmsg {
     struct winmsg *next, *prev;
     MPIR_Win *win;
     int rank;                   /* of the other process */
-    int tag;                    /* TAG__PUT of its number */
+    int tag;                    /* its number, without a kind */
     bool is_origin, is_get;
     MPIR_Request *data;         /* the message; NULL: complete, or not started */
     MPIR_Request *done;         /* the empty one; in the origin of a put from the start */
-    MPI_Aint bytes;             /* of a get; only in the origin */
+    MPI_Aint bytes;             /* of the target's data; only in the origin */
     MPIR_Request *ureq;         /* NULL: none */
     /* Only in the target */
     bool is_unsent;             /* the data of a get is to be sent */
+    bool is_undone;             /* the origin of a put is to be told that it is done */
     void *addr;
     int count;
     MPI_Datatype datatype;      /* MPI_DATATYPE_NULL: the part of this process has failed */
@@ -194,19 +195,18 @@ static void msg_end(struct winmsg *msg)
 /* Returns whether the operation has ended. */
 static bool msg_advance(struct winmsg *msg)
 {
-    bool has_data;
-
     if (msg->is_unsent) {
         msg->is_unsent = false;
         send_any(msg, msg->addr, msg->count, msg->datatype, TAG__GOT, &msg->data);
         if (msg->datatype != MPI_DATATYPE_NULL)
             MPIR_Datatype_release_if_not_builtin(msg->datatype);
     }
-    has_data = msg->data != NULL;
     if (!request_end(msg, &msg->data))
         return false;
-    if (has_data && !msg->is_origin && !msg->is_get)
+    if (msg->is_undone) {
+        msg->is_undone = false;
         send_any(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, &msg->done);
+    }
     if (!request_end(msg, &msg->done))
         return false;
     msg_end(msg);
@@ -259,14 +259,6 @@ static void types_free(struct MPIDI_Gpudt_wintypes *types)
     for (int i = 0; types && i < MPIDI_GPUDT_WINTYPES; i++)
         type_set(&types->type[i], NULL);
     MPL_free(types);
-}
-
-void MPIDI_Gpudt_winmsg_types_free(const MPIR_Win * win)
-{
-    for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
-        types_free(win->gpudt->sent[rank]);
-        types_free(win->gpudt->kept[rank]);
-    }
 }
 
 /* Describe a datatype to the target.
@@ -334,12 +326,14 @@ static void target_start(struct winmsg *msg)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    msg->win->at_completion_counter++;
     if (msg->is_get) {
         /* Its slot may be used anew before */
         msg->is_unsent = true;
         if (msg->datatype != MPI_DATATYPE_NULL)
             MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
     } else {
+        msg->is_undone = true;
         if (msg->datatype != MPI_DATATYPE_NULL) {
             mpi_errno = data_recv(msg, msg->addr, msg->count, msg->datatype, TAG__PUT, &msg->data);
             error_add(msg, mpi_errno);
@@ -421,7 +415,6 @@ int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * u
     msg->datatype = pkt->datatype;
     msg->slot = pkt->slot;
     MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
-    win->at_completion_counter++;
     if (pkt->type_sz > 0) {
         mpi_errno = type_receive(msg, pkt->type_sz, data, buflen, rreqp);
         MPIR_ERR_CHECK(mpi_errno);
@@ -438,10 +431,7 @@ int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * u
   fn_exit:
     return mpi_errno;
   fn_fail:
-    if (msg) {
-        win->at_completion_counter--;
-        MPL_free(msg);
-    }
+    MPL_free(msg);
     goto fn_exit;
 }
 
@@ -527,39 +517,34 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
     goto fn_exit;
 }
 
-static int put_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+/* The receive is posted first: once the target knows of the operation, it waits for its end. An operation
+ * that cannot be started has ended with an error, which is reported as any other. */
+static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
 {
     int mpi_errno = MPI_SUCCESS;
+    MPIR_Request **req = r->is_get ? &msg->data : &msg->done;
 
-    mpi_errno = data_recv(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, &msg->done);
+    if (r->is_get)
+        mpi_errno = data_recv(msg, (void *) r->buf, r->bufcount, r->buftype, TAG__GOT, req);
+    else
+        mpi_errno = data_recv(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, req);
+    if (mpi_errno)
+        *req = NULL;
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = request_send(msg, r);
     if (mpi_errno) {
-        MPID_Cancel_recv(msg->done);
-        MPIR_Request_free(msg->done);
+        MPID_Cancel_recv(*req);
+        MPIR_Request_free(*req);
+        *req = NULL;
     }
     MPIR_ERR_CHECK(mpi_errno);
-    send_any(msg, r->buf, r->bufcount, r->buftype, TAG__PUT, &msg->data);
+    if (!r->is_get)
+        send_any(msg, r->buf, r->bufcount, r->buftype, TAG__PUT, &msg->data);
 
   fn_exit:
-    return mpi_errno;
+    return;
   fn_fail:
-    goto fn_exit;
-}
-
-/* Nothing can have arrived before the receive is posted. */
-static int get_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    mpi_errno = request_send(msg, r);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = data_recv(msg, (void *) r->buf, r->bufcount, r->buftype, TAG__GOT, &msg->data);
-    MPIR_ERR_CHECK(mpi_errno);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
+    error_add(msg, mpi_errno);
     goto fn_exit;
 }
 
@@ -601,9 +586,9 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
     msg = msg_make(win, rank, (int) ((++w->last_msg & NUMBER_MASK) * NTAGS), r->is_get);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
     msg->is_origin = true;
-    msg->bytes = bytes;
-    mpi_errno = r->is_get ? get_start(msg, r) : put_start(msg, r);
-    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Datatype_get_size_macro(r->datatype, msg->bytes);
+    msg->bytes *= r->count;
+    origin_start(msg, r);
     msg->ureq = ureq;
     w->nmsgs++;
     MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
@@ -613,7 +598,6 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
   fn_exit:
     return mpi_errno;
   fn_fail:
-    MPL_free(msg);
     goto fn_exit;
 }
 
@@ -628,11 +612,34 @@ static bool are_any(const MPIR_Win * win, int rank)
     return msg != NULL;
 }
 
+static void wait_some(MPIR_Win * win)
+{
+    int mpi_errno = wait_progress_engine();
+
+    MPIDI_Gpudt_win_keep(win, &mpi_errno);
+}
+
 void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank)
 {
-    while (are_any(win, rank)) {
-        int mpi_errno = wait_progress_engine();
+    while (are_any(win, rank))
+        wait_some(win);
+}
 
-        MPIDI_Gpudt_win_keep(win, &mpi_errno);
+static bool is_used(const MPIR_Win * win)
+{
+    const struct winmsg *msg = msgs;
+
+    while (msg && msg->win != win)
+        msg = msg->next;
+    return msg != NULL;
+}
+
+void MPIDI_Gpudt_winmsg_end(MPIR_Win * win)
+{
+    while (is_used(win))
+        wait_some(win);
+    for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
+        types_free(win->gpudt->sent[rank]);
+        types_free(win->gpudt->kept[rank]);
     }
 }
