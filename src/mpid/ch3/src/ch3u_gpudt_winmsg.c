@@ -548,6 +548,16 @@ static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
     goto fn_exit;
 }
 
+/* Whether a message might map memory of a window that MPI frees, and that no process would unmap before
+ * (MPIDI_Gpudt_win_unmap): its process could not expose it, as the driver has failed. */
+static bool may_stay_mapped(const MPIR_Win * win, int rank)
+{
+    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
+
+    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE &&
+        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never && !(peer && peer->target);
+}
+
 /* Whether an operation should be done so. From host memory to other nodes, ch3 sends what is contiguous
  * without a copy, and the GPU of the target is the only one to wait for. */
 static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Aint bytes)
@@ -556,7 +566,8 @@ static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *
     const bool is_near = comm->node_comm && comm->intranode_table[rank] >= 0;
     const int min = is_near ? MPIR_CVAR_GPUDT_WIN_MSG_MIN : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE;
 
-    if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated)
+    if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated ||
+        (is_near && may_stay_mapped(win, rank)))
         return false;
     return (is_near && win->gpudt->is_gpu[rank]) ||
         MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
