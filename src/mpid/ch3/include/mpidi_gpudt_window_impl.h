@@ -101,13 +101,8 @@ struct MPIDI_Gpudt_peer {
     struct MPIDI_Gpudt_winlock *lock;   /* NULL: others cannot map its memory, or there are none */
 };
 
-/* Datatypes of one process in the window that another one knows. */
-#define MPIDI_GPUDT_WINTYPES 8
-
-struct MPIDI_Gpudt_wintypes {
-    MPIR_Datatype *type[MPIDI_GPUDT_WINTYPES];  /* NULL: none */
-    int next;                   /* the slot to use next, in the origin */
-};
+/* Datatypes of an origin that a target keeps. Either of them has such a table. */
+struct MPIDI_Gpudt_wintypes;
 
 struct MPIDI_Gpudt_win {
     MPI_Win handle;
@@ -170,6 +165,24 @@ void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
 /* Before a window is freed: wait for the ends of all, also those of other processes on its memory, and
  * free the datatypes that it keeps for them. */
 void MPIDI_Gpudt_winmsg_end(MPIR_Win * win);
+
+/* ---- datatypes of these (ch3u_gpudt_wintypes.c) ---- */
+
+/* In the origin: find the slot in which the target keeps a datatype, or choose one for it.
+ *   types  (IN/OUT)  made if it is NULL
+ *   flat   (OUT)     the datatype, flattened, if the target is to keep it now, owned by the caller
+ *   sz     (OUT)     its bytes; both are untouched if the target has it */
+int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Datatype * type,
+                                  int *slot, void **flat, int64_t * sz);
+/* The target has not got it. */
+void MPIDI_Gpudt_wintypes_drop(struct MPIDI_Gpudt_wintypes *types, int slot);
+
+/* In the target: keep a datatype in a slot, which is empty after a failure. */
+int MPIDI_Gpudt_wintypes_keep(struct MPIDI_Gpudt_wintypes **types, int slot, const void *flat);
+/* MPI_DATATYPE_NULL: the slot is empty. */
+MPI_Datatype MPIDI_Gpudt_wintypes_get(const struct MPIDI_Gpudt_wintypes *types, int slot);
+
+void MPIDI_Gpudt_wintypes_free(struct MPIDI_Gpudt_wintypes *types);
 
 /* ---- copies in flight (ch3u_gpudt_copies.c) ---- */
 

@@ -24,8 +24,7 @@
  * and flags of ch3's own operations.
  *
  * The messages have the window's communicator, as those of MPI_Win_post have. Their tags are the number of
- * the operation and what kind of message it is, since both processes may be origins. The target keeps the last few datatypes of each origin that are not predefined; the origin
- * decides which, and keeps them itself: a datatype is not mistaken for one that was freed.
+ * the operation and what kind of message it is, since both processes may be origins. The target keeps the last few datatypes of each origin (ch3u_gpudt_wintypes.c).
  *
  * If the target cannot do its part, an empty message is sent or received in the place of the data, so that
  * no process waits. The target's window then keeps the error. A get fails; a put does not.
@@ -89,7 +88,7 @@ struct winmsg {
     void *addr;
     int count;
     MPI_Datatype datatype;      /* MPI_DATATYPE_NULL: the part of this process has failed */
-    int slot;                   /* to keep a datatype in, while that arrives */
+    int slot;                   /* of the datatype; negative: predefined */
     int mpi_errno;              /* the first error */
 };
 
@@ -236,90 +235,6 @@ static void msgs_end(void)
     }
 }
 
-/* ---- datatypes ---- */
-
-static struct MPIDI_Gpudt_wintypes *types_get(struct MPIDI_Gpudt_wintypes **types)
-{
-    if (*types == NULL)
-        *types = MPL_calloc(1, sizeof(**types), MPL_MEM_RMA);
-    return *types;
-}
-
-static void type_set(MPIR_Datatype ** slot, MPIR_Datatype * type)
-{
-    MPIR_Datatype *old = *slot;
-
-    if (old)
-        MPIR_Datatype_ptr_release(old);
-    *slot = type;
-}
-
-static void types_free(struct MPIDI_Gpudt_wintypes *types)
-{
-    for (int i = 0; types && i < MPIDI_GPUDT_WINTYPES; i++)
-        type_set(&types->type[i], NULL);
-    MPL_free(types);
-}
-
-/* Describe a datatype to the target.
- *   types  (IN)   those that it keeps
- *   flat   (OUT)  pkt->type_sz bytes that are to follow the packet, owned by the caller; NULL: none */
-static int type_describe(struct MPIDI_Gpudt_wintypes *types, MPIR_Datatype * type,
-                         MPIDI_CH3_Pkt_gpudt_win_t * pkt, void **flat)
-{
-    int mpi_errno = MPI_SUCCESS, sz, i = 0;
-
-    while (i < MPIDI_GPUDT_WINTYPES && types->type[i] != type)
-        i++;
-    pkt->datatype = MPI_DATATYPE_NULL;
-    pkt->slot = i;
-    if (i < MPIDI_GPUDT_WINTYPES)
-        goto fn_exit;
-    MPIR_Typerep_flatten_size(type, &sz);
-    *flat = MPL_malloc(sz, MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP1(!*flat, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
-    mpi_errno = MPIR_Typerep_flatten(type, *flat);
-    MPIR_ERR_CHECK(mpi_errno);
-    pkt->type_sz = sz;
-    pkt->slot = types->next;
-    types->next = (types->next + 1) % MPIDI_GPUDT_WINTYPES;
-    MPIR_Datatype_ptr_add_ref(type);
-    type_set(&types->type[pkt->slot], type);
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    MPL_free(*flat);
-    *flat = NULL;
-    goto fn_exit;
-}
-
-/* Make the datatype of an operation that has arrived. */
-static void type_arrive(struct winmsg *msg, const void *flat)
-{
-    int mpi_errno = MPI_SUCCESS;
-    struct MPIDI_Gpudt_wintypes *types = types_get(&msg->win->gpudt->kept[msg->rank]);
-    MPIR_Datatype *type = types ? (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem) : NULL;
-
-    if (types)
-        type_set(&types->type[msg->slot], NULL);
-    MPIR_ERR_CHKANDJUMP1(!type, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
-    MPIR_Object_set_ref(type, 1);
-    mpi_errno = MPIR_Typerep_unflatten(type, (void *) flat);
-    if (mpi_errno) {
-        MPIR_Handle_obj_free(&MPIR_Datatype_mem, type);
-        goto fn_fail;
-    }
-    types->type[msg->slot] = type;
-    msg->datatype = type->handle;
-
-  fn_exit:
-    return;
-  fn_fail:
-    error_add(msg, mpi_errno);
-    goto fn_exit;
-}
-
 /* ---- the target ---- */
 
 static void target_start(struct winmsg *msg)
@@ -327,6 +242,12 @@ static void target_start(struct winmsg *msg)
     int mpi_errno = MPI_SUCCESS;
 
     msg->win->at_completion_counter++;
+    if (msg->slot >= 0)
+        msg->datatype = MPIDI_Gpudt_wintypes_get(msg->win->gpudt->kept[msg->rank], msg->slot);
+    if (msg->datatype == MPI_DATATYPE_NULL) {   /* there was no memory for it when it came */
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+        error_add(msg, mpi_errno);
+    }
     if (msg->is_get) {
         /* Its slot may be used anew before */
         msg->is_unsent = true;
@@ -347,13 +268,19 @@ static void target_start(struct winmsg *msg)
     msg_add(msg);
 }
 
-/* For OnDataAvail: the datatype has arrived. */
+/* The datatype has arrived. */
+static void type_arrive(struct winmsg *msg, const void *flat)
+{
+    error_add(msg, MPIDI_Gpudt_wintypes_keep(&msg->win->gpudt->kept[msg->rank], msg->slot, flat));
+    target_start(msg);
+}
+
+/* For OnDataAvail. */
 static int type_received(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
 {
     struct winmsg *msg = rreq->dev.user_buf;
 
     type_arrive(msg, rreq->dev.flattened_type);
-    target_start(msg);
     *complete = TRUE;
     return MPID_Request_complete(rreq);
 }
@@ -368,7 +295,6 @@ static int type_receive(struct winmsg *msg, MPI_Aint sz, void *data, intptr_t * 
 
     if (*buflen >= sz) {
         type_arrive(msg, data);
-        target_start(msg);
         *buflen = sz;
         goto fn_exit;
     }
@@ -401,7 +327,6 @@ int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * u
 {
     int mpi_errno = MPI_SUCCESS;
     const MPIDI_CH3_Pkt_gpudt_win_t *pkt = &upkt->gpudt_win;
-    const struct MPIDI_Gpudt_wintypes *types;
     struct winmsg *msg;
     MPIR_Win *win;
 
@@ -420,11 +345,6 @@ int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * u
         MPIR_ERR_CHECK(mpi_errno);
         goto fn_exit;
     }
-    types = win->gpudt->kept[pkt->rank];
-    if (pkt->datatype == MPI_DATATYPE_NULL && types && types->type[pkt->slot])
-        msg->datatype = types->type[pkt->slot]->handle;
-    if (msg->datatype == MPI_DATATYPE_NULL)     /* there was no memory for it when it came */
-        MPIR_ERR_SET1(msg->mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
     *buflen = 0;
     target_start(msg);
 
@@ -480,7 +400,7 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
     const MPIDI_Win_basic_info_t *info = &win->basic_info_table[msg->rank];
     MPIDI_CH3_Pkt_t upkt;
     MPIDI_CH3_Pkt_gpudt_win_t *pkt = &upkt.gpudt_win;
-    struct MPIDI_Gpudt_wintypes *types = NULL;
+    struct MPIDI_Gpudt_wintypes **types = &win->gpudt->sent[msg->rank];
     MPIDI_VC_t *vc;
     void *flat = NULL;
 
@@ -491,17 +411,15 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
     pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit;
     pkt->count = r->count;
     pkt->datatype = r->datatype;
-    pkt->slot = 0;
+    pkt->slot = -1;
     pkt->is_get = r->is_get;
     pkt->type_sz = 0;
     if (!MPIR_DATATYPE_IS_PREDEFINED(r->datatype)) {
         MPIR_Datatype *type;
 
         MPIR_Datatype_get_ptr(r->datatype, type);
-        types = types_get(&win->gpudt->sent[msg->rank]);
-        MPIR_ERR_CHKANDJUMP1(!types, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s",
-                             "GPU window");
-        mpi_errno = type_describe(types, type, pkt, &flat);
+        pkt->datatype = MPI_DATATYPE_NULL;
+        mpi_errno = MPIDI_Gpudt_wintypes_describe(types, type, &pkt->slot, &flat, &pkt->type_sz);
         MPIR_ERR_CHECK(mpi_errno);
     }
     MPIDI_Comm_get_vc_set_active(win->comm_ptr, msg->rank, &vc);
@@ -513,7 +431,7 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
   fn_fail:
     /* The target has not got it */
     if (pkt->type_sz > 0)
-        type_set(&types->type[pkt->slot], NULL);
+        MPIDI_Gpudt_wintypes_drop(*types, pkt->slot);
     goto fn_exit;
 }
 
@@ -548,14 +466,12 @@ static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
     goto fn_exit;
 }
 
-/* Whether a message might map memory of a window that MPI frees, and that no process would unmap before
- * (MPIDI_Gpudt_win_unmap): its process could not expose it, as the driver has failed. */
-static bool may_stay_mapped(const MPIR_Win * win, int rank)
+/* Whether a message might map memory that is in use when MPI frees a window: if the driver has failed to
+ * expose or map the window's, nobody unmaps what a message maps instead (MPIDI_Gpudt_win_unmap). */
+static bool may_stay_mapped(const MPIR_Win * win)
 {
-    const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
-
     return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE &&
-        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never && !(peer && peer->target);
+        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
 }
 
 /* Whether an operation should be done so. From host memory to other nodes, ch3 sends what is contiguous
@@ -567,7 +483,7 @@ static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *
     const int min = is_near ? MPIR_CVAR_GPUDT_WIN_MSG_MIN : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE;
 
     if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated ||
-        (is_near && may_stay_mapped(win, rank)))
+        (is_near && may_stay_mapped(win)))
         return false;
     return (is_near && win->gpudt->is_gpu[rank]) ||
         MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
@@ -650,7 +566,7 @@ void MPIDI_Gpudt_winmsg_end(MPIR_Win * win)
     while (is_used(win))
         wait_some(win);
     for (int rank = 0; rank < win->comm_ptr->local_size; rank++) {
-        types_free(win->gpudt->sent[rank]);
-        types_free(win->gpudt->kept[rank]);
+        MPIDI_Gpudt_wintypes_free(win->gpudt->sent[rank]);
+        MPIDI_Gpudt_wintypes_free(win->gpudt->kept[rank]);
     }
 }
