@@ -10,7 +10,9 @@
  * Usage: rma_direct WHAT
  *   synced    every synchronization, with several pairs of datatypes: all are direct
  *   never     the same with MPIR_CVAR_GPUDT_DIRECT=never: none is direct
- *   hidden    the same with memory that cannot be mapped: mapped virtual ranges
+ *   hidden    the same with memory that windows cannot map, mapped virtual ranges; to be run with
+ *             MPIR_CVAR_GPUDT_WIN_MSG_MIN=-1
+ *   sent      with such memory the data is in messages, which can map it
  *   origins   the same with origins in other memory, of the host, too: they are direct
  *   busy      the target does not call MPI during the operations, whose origin is in GPU or host memory
  *   mixed     in one epoch with accumulates, and with operations whose origin is in host memory
@@ -84,6 +86,15 @@ static void hidden(void)
 {
     kind = origin_kind = MEM__SHAREABLE;
     not_direct();
+}
+
+static void sent(void)
+{
+    kind = origin_kind = MEM__SHAREABLE;
+    all_epochs(epoch);
+    CHECK(ndirect() == 0);
+    CHECK(report_variable("gpudt_window_messages") > 0);
+    CHECK(report_variable("gpudt_ipc_opens") > 0);
 }
 
 /* ---- the target does not call MPI ---- */
@@ -283,7 +294,7 @@ int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
         {"synced", synced}, {"never", not_direct}, {"origins", origins}, {"hidden", hidden},
-        {"busy", busy}, {"mixed", mixed}, {"first", first_use}, {"many", many},
+        {"sent", sent}, {"busy", busy}, {"mixed", mixed}, {"first", first_use}, {"many", many},
         {"renewed", renewed}, {"freed", freed}
     };
     int provided;
