@@ -37,6 +37,7 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "mpidi_gpudt_move_impl.h"
 #include "mpidi_gpudt_shm.h"
+#include "gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -62,25 +63,6 @@ cvars:
 /* Calls of a kind and size that do not ask, at most. One more is a prime: the question then falls on
  * each call of a program whose buffers take turns between host and GPU. */
 #define MAX_PAUSE 126
-
-/* Bytes of a block up to which a kernel may move it in pieces of less than 16 bytes. */
-#define MAX_NARROW (64 << 10)
-
-/* Bytes from which on a broadcast to several processes is of shares. A shorter one takes no longer for
- * the root's link. */
-#define MIN_LONG (512 << 10)
-
-/* Bytes of a block of an all-to-all of two processes up to which its sender writes it: a copy engine is
- * faster for long ones. Among more processes one kernel is faster for any length up to 64 MiB than a copy
- * from each of the others, by a half for 1 MiB on four H100. */
-#define MAX_WRITTEN (512 << 10)
-
-/* Microseconds that calls must have lost by messages before memory is mapped, and what a call
- * loses: two messages and a kernel, and more for its bytes. Mapping takes about 60 for each buffer,
- * but 2,000 the first time. */
-#define MAP_US 250
-#define LOST_US 30
-#define LOST_US_PER_BYTE (1 / 20e3)
 
 /* ---- the communicator ---- */
 
@@ -118,8 +100,9 @@ void MPIDI_Gpudt_coll_pace_set(struct MPIDI_Gpudt_pace *pace, bool is_possible)
 
 bool MPIDI_Gpudt_coll_is_worth_mapping(double *lost_us, MPI_Aint bytes)
 {
-    *lost_us += LOST_US + LOST_US_PER_BYTE * (double) bytes;
-    return *lost_us >= MAP_US || MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
+    *lost_us += MPIR_GPUDT_COLL_LOST_US + MPIR_GPUDT_COLL_LOST_US_PER_BYTE * (double) bytes;
+    return *lost_us >= MPIR_GPUDT_COLL_MAP_US ||
+        MPIR_CVAR_GPUDT_COLL == MPIR_CVAR_GPUDT_COLL_always;
 }
 
 /* ---- calls ---- */
@@ -332,7 +315,8 @@ bool MPIDI_Gpudt_coll_allgather_set(struct MPIDI_Gpudt_coll_call *c, const void 
     c->out = data_of(recvbuf, recvtype, &c->is_apt);
     c->in = c->is_in_place ? (char *) c->out + c->comm->rank * c->n :
         data_of(sendbuf, sendtype, &c->is_apt);
-    if (c->n > MAX_NARROW && ((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) c->n) % 16)
+    if (c->n > MPIR_GPUDT_COLL_MAX_NARROW &&
+        ((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) c->n) % 16)
         c->is_apt = false;
     return true;
 }
@@ -385,7 +369,7 @@ int MPIDI_Gpudt_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype 
 /* Whether a broadcast is done by shares; the same in all processes. */
 static inline bool is_long(const MPIR_Comm * comm, MPI_Aint bytes)
 {
-    return comm->local_size > 2 && bytes >= MIN_LONG && MPIDI_Gpudt_coll_may_write();
+    return comm->local_size > 2 && bytes >= MPIR_GPUDT_COLL_MIN_LONG && MPIDI_Gpudt_coll_may_write();
 }
 
 bool MPIDI_Gpudt_coll_bcast_set(struct MPIDI_Gpudt_coll_call *c, void *buffer, MPI_Aint count,
@@ -453,7 +437,8 @@ int MPIDI_Gpudt_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int r
 /* Whether the blocks of an all-to-all are written by their senders; the same in all processes. */
 static inline bool is_written(const MPIR_Comm * comm, MPI_Aint block)
 {
-    return (comm->local_size > 2 || block <= MAX_WRITTEN) && MPIDI_Gpudt_coll_may_write();
+    return (comm->local_size > 2 || block <= MPIR_GPUDT_COLL_MAX_WRITTEN) &&
+        MPIDI_Gpudt_coll_may_write();
 }
 
 bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *sendbuf,
@@ -473,7 +458,8 @@ bool MPIDI_Gpudt_coll_alltoall_set(struct MPIDI_Gpudt_coll_call *c, const void *
     c->out = data_of(recvbuf, recvtype, &c->is_apt);
     /* The kernel moves words, and long blocks fast by 16 bytes only; by as many blocks of threads as it
      * takes */
-    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) % (n > MAX_NARROW ? 16 : 4) ||
+    if (((uintptr_t) c->in | (uintptr_t) c->out | (uintptr_t) n) %
+        (n > MPIR_GPUDT_COLL_MAX_NARROW ? 16 : 4) ||
         MPIDI_Gpudt_bytes_of(sendcount, sendtype) != n || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         c->is_apt = false;
     return true;

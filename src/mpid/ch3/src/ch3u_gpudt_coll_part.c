@@ -8,13 +8,7 @@
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
-
-#define MIN_PART 512            /* bytes of a part, which a kernel of its own is worth */
-
-/* Bytes of an MPI_Reduce from which on the root combines nothing if others have GPUs: it gets all
- * results, so that its operands would come on top of as many bytes as its link can take. A shorter
- * one takes no longer for the link, and a part of it stays where it was combined. */
-#define MIN_SPARED (1 << 20)
+#include "gpudt_tuning.h"
 
 /* Elements of a part of a call. */
 struct part {
@@ -64,7 +58,7 @@ static int workers_count(const struct MPIDI_Gpudt_coll_call *c, int rank, int *i
     if (c->kind == MPIDI_GPUDT_COLL__BCAST_LONG)
         nspared = n > 1;
     else if (c->kind == MPIDI_GPUDT_COLL__REDUCE)
-        nspared = n > 2 && c->n * c->extent >= MIN_SPARED;
+        nspared = n > 2 && c->n * c->extent >= MPIR_GPUDT_COLL_MIN_SPARED;
     *index -= *index < 0 ? 0 : nspared;
     return n - nspared;
 }
@@ -74,7 +68,7 @@ static int workers_count(const struct MPIDI_Gpudt_coll_call *c, int rank, int *i
 static struct part part_of(const struct MPIDI_Gpudt_coll_call *c, int rank)
 {
     const int size = c->comm->local_size;
-    const MPI_Aint grain = MPL_MAX(MIN_PART / MPL_MAX(c->extent, 1), 1);
+    const MPI_Aint grain = MPL_MAX(MPIR_GPUDT_COLL_MIN_PART / MPL_MAX(c->extent, 1), 1);
     struct part p = {.first = c->n_out * rank,.n = c->n_out };
     int nworkers, index;
     MPI_Aint share;

@@ -6,6 +6,7 @@
 /* Receives long messages with a GPU buffer, by rendezvous (see ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
+#include "gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -24,14 +25,6 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
-
-/* A message through host memory is cut into at least MIN_CHUNKS segments, so that its steps
- * overlap, unless segments would be shorter than MIN_CHUNK_SZ, which the bus moves in less time
- * than a kernel launch takes. Between GPUs the steps of a segment of several MiB take
- * less time than the launches of several (measured between H200s: 4 MiB in one segment 44 to 49 us,
- * in four 67 to 71). */
-#define MIN_CHUNKS 4
-#define MIN_CHUNK_SZ (512 * 1024)
 
 static void rndv_advance(struct MPIDI_Gpudt_msg *msg);
 static int data_arrived(MPIDI_VC_t * vc, MPIR_Request * rreq, int *complete);
@@ -81,7 +74,7 @@ int MPIDI_Gpudt_pkt_rts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * pkt, void *data ATTRI
 static int64_t chunk_sz_choose(int64_t total, const MPIR_Gpudt_stage_t * stage)
 {
     int64_t max = (int64_t) MPIDU_gpudt_chunk_max();
-    int64_t sz = MPL_MAX(total / MIN_CHUNKS, MIN_CHUNK_SZ);
+    int64_t sz = MPL_MAX(total / MPIR_GPUDT_MIN_CHUNKS, MPIR_GPUDT_MIN_CHUNK_SZ);
 
     if (stage) {
         max = MPIR_Gpudt_stage_segment(stage);

@@ -11,9 +11,7 @@
  * unpack operations then join the batches of other messages. */
 
 #include "mpidi_gpudt_msg.h"
-
-/* Bytes up to which staging through pinned memory beats separate kernels. */
-#define BY_CHUNK_MAX (64 * 1024)
+#include "gpudt_tuning.h"
 
 struct self_copy {
     struct self_copy *next, *prev;
@@ -42,7 +40,7 @@ static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *from = NULL;
 
-    if (copies == NULL || copy->sz > BY_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
+    if (copies == NULL || copy->sz > MPIR_GPUDT_SELF_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
         goto fn_exit;
     mpi_errno = MPIR_Gpudt_buffer_make(sbuf, scount, sdt, &from);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

@@ -25,10 +25,7 @@
  * claimed them. */
 
 #include "mpidi_gpudt_msg.h"
-
-/* Microseconds until a message is packed that the receiver is expected to pull: more than a packet
- * takes to the receiver and less than a launch. */
-#define PUT_OFF_US 3.0
+#include "gpudt_tuning.h"
 
 /* Whether the last message of a connection that was offered was pulled, by a hash of its address: a
  * guess suffices. */
@@ -145,7 +142,7 @@ static bool is_put_off(struct MPIDI_Gpudt_msg *msg)
         }
         MPL_wtime(&now);
         MPL_wtime_diff(&msg->offered, &now, &seconds);
-        if (seconds < PUT_OFF_US * 1e-6)
+        if (seconds < MPIR_GPUDT_PUT_OFF_US * 1e-6)
             return true;
     }
     msg->is_put_off = !msg->is_cleared && msg->mpi_errno == MPI_SUCCESS;

@@ -21,6 +21,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_import.h"
+#include "gpudt_tuning.h"
 #include "gpudt_contexts.h"
 #include "gpudt_remote.h"
 #include "gpudt_vars.h"
@@ -74,12 +75,6 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
-
-/* Microseconds that messages must have lost before an allocation is mapped, and the first one of a
- * GPU. On H200s mapping takes 40 to 60, the first time 2,000: that is spent earlier, since a
- * program that has sent some messages between two GPUs will send more. */
-#define OPEN_US 60
-#define FIRST_OPEN_US 250
 
 /* Failures to map memory of a GPU after which it is taken as out of reach. One may be due to memory
  * that was freed. */
@@ -412,7 +407,7 @@ struct MPII_Gpudt_mapping *MPII_Gpudt_import_find(MPII_Gpudt_engine_t * engine,
         return NULL;
     if (m->mem == 0 && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto) {
         m->saved_us += saved_us;
-        if (m->saved_us < (m->remote->was_opened ? OPEN_US : FIRST_OPEN_US))
+        if (m->saved_us < (m->remote->was_opened ? MPII_GPUDT_OPEN_US : MPII_GPUDT_FIRST_OPEN_US))
             return NULL;
     }
     return m;

@@ -5,7 +5,6 @@
 
 noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/plan/gpudt_across.h     \
-    src/mpi/datatype/gpu/plan/gpudt_cost.h       \
     src/mpi/datatype/gpu/plan/gpudt_divisor.h    \
     src/mpi/datatype/gpu/plan/gpudt_image.h      \
     src/mpi/datatype/gpu/plan/gpudt_plan.h       \

@@ -6,9 +6,8 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_cost.h"
+#include "gpudt_tuning.h"
 #include "gpudt_divisor.h"
-#include "kernel/gpudt_tuning.h"
 
 /* Entries that are runs, or pieces at a stride; bytes are counted in 32 bits. */
 static int list_applies(const struct MPII_Gpudt_shape *s)

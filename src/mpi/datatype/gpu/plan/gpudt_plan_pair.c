@@ -11,8 +11,7 @@
 #include "gpudt_plan.h"
 #include "gpudt_plan_pair.h"
 #include "gpudt_strategy.h"
-#include "gpudt_cost.h"
-#include "kernel/gpudt_tuning.h"
+#include "gpudt_tuning.h"
 #include "type/gpudt_gcd.h"
 
 #define ALIGN MPII_GPUDT_PAIR_ALIGN     /* of tiles, in bytes */

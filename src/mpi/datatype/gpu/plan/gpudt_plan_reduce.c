@@ -7,16 +7,11 @@
  */
 
 #include "gpudt_plan_reduce.h"
+#include "gpudt_tuning.h"
 
 #include <string.h>
 
 #define QUAD 16                 /* bytes that a thread moves at a time */
-#define BLOCKS_PER_SM 8         /* as many as a multiprocessor has threads for */
-
-/* The same for memory of several GPUs, whose links take fewer: on four H100 with NVLink, MPI_Allreduce of
- * 32 and 256 MiB takes 3 to 7 % less time than with 8, and less for 256 MiB than with 1
- * (doc/data/collectives-blocks-h100x4.csv). */
-#define COMBINE_BLOCKS_PER_SM 2
 
 /* The number of blocks for n elements, of which nquads * 16 bytes are moved 16 at a time.
  *   default_most  (IN)  the most blocks if max_blocks is 0 */
@@ -57,7 +52,8 @@ void MPII_Gpudt_plan_reduce_make(const struct MPII_Gpudt_plan_reduce_in *in,
     if (in->is_dense)
         quads_find(in->inout, (in->in ^ in->inout) % QUAD, in->n, in->size, &plan->args.head,
                    &plan->args.nquads);
-    plan->grid = blocks_count(in->n, plan->args.nquads, BLOCKS_PER_SM * in->nsms, in->max_blocks);
+    plan->grid = blocks_count(in->n, plan->args.nquads,
+                              MPII_GPUDT_REDUCE_BLOCKS_PER_SM * in->nsms, in->max_blocks);
     plan->args.end.nblocks = (int32_t) plan->grid;
 }
 
@@ -83,7 +79,8 @@ void MPII_Gpudt_plan_combine_make(const struct MPII_Gpudt_plan_combine_in *in,
     }
     if (in->is_dense)
         quads_find(in->out[0], misfit, in->n, in->size, &args->head, &args->nquads);
-    plan->grid = blocks_count(in->n, args->nquads, COMBINE_BLOCKS_PER_SM * in->nsms, in->max_blocks);
+    plan->grid = blocks_count(in->n, args->nquads, MPII_GPUDT_COMBINE_BLOCKS_PER_SM * in->nsms,
+                              in->max_blocks);
     args->end.nblocks = (int32_t) plan->grid;
 }
 
@@ -107,6 +104,7 @@ void MPII_Gpudt_plan_update_make(const struct MPII_Gpudt_plan_update_in *in,
         misfit |= (in->old ^ in->target) % QUAD;
     if (in->is_dense && !in->is_atomic && (in->in || in->op == MPII_GPUDT_REDUCE__NO_OP))
         quads_find(in->target, misfit, in->n, in->size, &args->head, &args->nquads);
-    plan->grid = blocks_count(in->n, args->nquads, BLOCKS_PER_SM * in->nsms, in->max_blocks);
+    plan->grid = blocks_count(in->n, args->nquads, MPII_GPUDT_REDUCE_BLOCKS_PER_SM * in->nsms,
+                              in->max_blocks);
     args->end.nblocks = (int32_t) plan->grid;
 }

@@ -6,9 +6,8 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_cost.h"
+#include "gpudt_tuning.h"
 #include "gpudt_divisor.h"
-#include "kernel/gpudt_tuning.h"
 
 static int tree_applies(const struct MPII_Gpudt_shape *s)
 {

@@ -11,7 +11,6 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_flight.h  \
     src/mpi/datatype/gpu/transfer/gpudt_hostcopy.h \
     src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
-    src/mpi/datatype/gpu/transfer/gpudt_limits.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
     src/mpi/datatype/gpu/transfer/gpudt_offer.h   \
     src/mpi/datatype/gpu/transfer/gpudt_op.h      \

@@ -11,8 +11,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_step.h"
-
-#define FLAG_SECONDS 30e-6      /* time for which a blocking call spins on a flag */
+#include "gpudt_tuning.h"
 
 static int slice_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ended);
 static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ready);
@@ -181,7 +180,7 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
         }
         MPL_wtime(&now);
         MPL_wtime_diff(&start, &now, &seconds);
-    } while (seconds < FLAG_SECONDS);
+    } while (seconds < MPII_GPUDT_FLAG_SECONDS);
     return false;
 }
 

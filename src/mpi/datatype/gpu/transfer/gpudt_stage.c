@@ -10,7 +10,7 @@
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
-#include "gpudt_limits.h"
+#include "gpudt_tuning.h"
 #include "gpudt_offer.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
@@ -36,12 +36,6 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define HIDDEN_MIN (256 << 10)  /* bytes of a message whose buffer cannot be mapped */
-
-/* Operations in flight in the receiver's direction with which no kernel is launched that may have to
- * wait: it would hold up other messages, and take multiprocessors while they have work to do. */
-#define AHEAD_MAX 4
-
 void MPII_Gpudt_buffer_access(const MPIR_Gpudt_buffer * buffer, int64_t n,
                               struct MPII_Gpudt_access *access)
 {
@@ -59,7 +53,7 @@ static bool is_wanted(const MPIR_Gpudt_buffer * buffer, bool may_pull, int64_t r
     if (MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_staged)
         return true;
     if (!may_pull)
-        return buffer->size >= HIDDEN_MIN;
+        return buffer->size >= MPII_GPUDT_HIDDEN_MIN;
     return read_across > cost;
 }
 
@@ -313,7 +307,7 @@ static struct MPII_Gpudt_ahead *wait_set(MPIR_Gpudt_stage_t * stage, int place, 
     if (!MPIR_CVAR_GPUDT_STAGE_AHEAD || dst->type == NULL || dst->is_mixed || !stage->is_far ||
         MPII_Gpudt_is_shared(engine->shared) || missed->word ||
         MPL_atomic_relaxed_load_int(&engine->nflying[MPII_GPUDT_LANE__UNPACK]) +
-        MPL_atomic_relaxed_load_int(&engine->nflying[MPII_GPUDT_LANE__PULL]) >= AHEAD_MAX ||
+        MPL_atomic_relaxed_load_int(&engine->nflying[MPII_GPUDT_LANE__PULL]) >= MPII_GPUDT_AHEAD_MAX ||
         !missed_get(engine, missed))
         return NULL;
     ahead->semaphore.word = semaphore_addr(stage, place);

@@ -11,6 +11,7 @@
 #include "gpudt_data.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
+#include "gpudt_tuning.h"
 #include "gpudt_update_impl.h"
 #include "gpudt_vars.h"
 #include "gpudt_window_impl.h"
@@ -36,9 +37,6 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
-
-/* Bytes up to which elements are updated by atomic operations. */
-#define ATOMIC_MAX (16 * 1024)
 
 /* Find the elements of a buffer. Returns false if they are not of one predefined type. */
 static bool elements_find(MPI_Aint count, MPI_Datatype datatype, MPI_Datatype * basic, int64_t * n)
@@ -209,7 +207,7 @@ static bool atomic_check(const struct MPII_Gpudt_update *up, const MPIR_Gpudt_ta
     if (MPIR_CVAR_GPUDT_ATOMICS == MPIR_CVAR_GPUDT_ATOMICS_never || up->is_apart || r->parts != 1 ||
         r->align != r->size || (r->size != 4 && r->size != 8))
         return false;
-    return (up->n * up->size <= ATOMIC_MAX ||
+    return (up->n * up->size <= MPII_GPUDT_ATOMIC_MAX ||
             MPIR_CVAR_GPUDT_ATOMICS == MPIR_CVAR_GPUDT_ATOMICS_always) &&
         MPII_Gpudt_target_has_atomics(target, up->engine);
 }

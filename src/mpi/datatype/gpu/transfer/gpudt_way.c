@@ -13,27 +13,13 @@
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "plan/gpudt_across.h"
-#include "plan/gpudt_cost.h"
-
-/* Microseconds that a message takes less than through host memory: a launch, and the difference of
- * the time for its bytes. */
-#define SAVED_US 5.0
-#define SAVED_US_PER_BYTE (1 / 60e3)
-
-/* Bytes of messages below which host memory is better on a GPU that processes share: a kernel waits
- * until the GPU switches to the process that has launched it, and copies between GPU and host do
- * not. Measured on an H200: every direct copy takes 146 us and more; by way of the host contiguous
- * messages reach that at 4 MiB, and others, which take kernels there too, at 256 KiB. */
-#define SHARED_MIN_CONTIG (4 << 20)
-#define SHARED_MIN (256 << 10)
-
-#define SHARED_RECENT 3e-3      /* seconds for which shorter ones then are copied directly, too */
+#include "gpudt_tuning.h"
 
 static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 
 double MPII_Gpudt_saved_us(const MPII_Gpudt_engine_t * engine, int64_t n)
 {
-    double saved_us = SAVED_US + SAVED_US_PER_BYTE * n;
+    double saved_us = MPII_GPUDT_SAVED_US + MPII_GPUDT_SAVED_US_PER_BYTE * n;
 
     /* The GPU switches once instead of twice */
     if (MPII_Gpudt_is_shared(engine->shared))
@@ -51,12 +37,12 @@ bool MPII_Gpudt_is_good_for_shared(const MPII_Gpudt_engine_t * engine, int64_t n
         MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
         return true;
     MPL_wtime(&now);
-    if (n >= (is_typed ? SHARED_MIN : SHARED_MIN_CONTIG)) {
+    if (n >= (is_typed ? MPII_GPUDT_SHARED_MIN : MPII_GPUDT_SHARED_MIN_CONTIG)) {
         shared_used = now;
         return true;
     }
     MPL_wtime_diff(&shared_used, &now, &seconds);
-    return seconds < SHARED_RECENT;
+    return seconds < MPII_GPUDT_SHARED_RECENT_S;
 }
 
 /* ---- the ways ---- */
