@@ -24,7 +24,10 @@
  * is mapped in any case (MPIR_CVAR_GPUDT_DIRECT=always), as messages would wait for the target for ever;
  * but with MPIR_CVAR_GPUDT_DIRECT=never it is not, and the targets wait in MPI.
  *
- *   mpiexec -n N bench_rma [--most BYTES] [--edge N] [--milliseconds MS]
+ *   mpiexec -n N bench_rma [--most BYTES] [--edge N] [--milliseconds MS] [--window gpu|host]
+ *
+ * With --window host the targets' windows are in pageable host memory, and they wait in MPI; the copy is to
+ * GPU memory all the same.
  *
  * exit status: 0 good, 1 wrong data, 2 cannot run as asked */
 
@@ -77,6 +80,7 @@ static const char *const how_names[NHOWS] = {
 static int rank, target;        /* the rank of the target; only in an origin */
 static MPI_Comm pair, origins;  /* an origin and its target; all origins */
 static int is_direct;           /* the targets are not in MPI */
+static int is_host;             /* their windows are in host memory */
 static long most = 64L << 20, edge = 512, milliseconds = 50;
 static MPI_Win win;
 static CUdeviceptr mine, theirs;        /* this process's buffer; one of the target, mapped here */
@@ -407,6 +411,11 @@ static void options_parse(int argc, char **argv)
         const char *text = i + 1 < argc ? argv[i + 1] : "";
         long number = bench_number(text, 1L << 30);
 
+        if (strcmp(argv[i], "--window") == 0) {
+            is_host = strcmp(text, "host") == 0;
+            good &= is_host || strcmp(text, "gpu") == 0;
+            continue;
+        }
         if (strcmp(argv[i], "--most") == 0)
             most = number;
         else if (strcmp(argv[i], "--edge") == 0)
@@ -425,6 +434,29 @@ static void options_parse(int argc, char **argv)
         sz = 2 * (size_t) most;
     if (sz < MANY * MANY_BYTES)
         sz = MANY * MANY_BYTES;
+}
+
+/* The memory of a process that its window is in, and that messages are sent from. */
+static CUdeviceptr mine_make(void)
+{
+    CUdeviceptr made;
+
+    if (is_host && rank % 2) {
+        made = (CUdeviceptr) calloc(1, sz);
+        if (made == 0)
+            MPI_Abort(MPI_COMM_WORLD, 2);
+    } else {
+        CU(cuMemAlloc(&made, sz));
+    }
+    return made;
+}
+
+static void mine_free(void)
+{
+    if (is_host && rank % 2)
+        free((void *) mine);
+    else
+        CU(cuMemFree(mine));
 }
 
 /* Map a second buffer of the target in the origin. Returns it in the target. */
@@ -462,6 +494,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
     options_parse(argc, argv);
+    is_direct &= !is_host;
     CU(cuInit(0));
     CU(cuDeviceGetCount(&ngpus));
     if (nprocs % 2) {
@@ -478,7 +511,7 @@ int main(int argc, char **argv)
         cuModuleGetFunction(&empty, module, "empty") != CUDA_SUCCESS)
         empty = NULL;
     CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU(cuMemAlloc(&mine, sz));
+    mine = mine_make();
     buffer = theirs_map();
     MPI_Win_create((void *) mine, (MPI_Aint) sz, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
     if (is_direct) {
@@ -516,7 +549,7 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank % 2 == 1)
         CU(cuMemFree(buffer));
-    CU(cuMemFree(mine));
+    mine_free();
     CU(cuStreamDestroy(stream));
     MPI_Comm_free(&pair);
     MPI_Comm_free(&origins);

@@ -13,6 +13,8 @@
  *                in between
  *     lengths    which lengths are messages by default; without the variables that change that
  *
+ * A second argument, "host": the same with windows in host memory, which is for one node.
+ *
  * Two processes. To be run with MPIR_CVAR_GPUDT_DIRECT=never, or on several nodes; but for `lengths` with
  * MPIR_CVAR_GPUDT_WIN_MSG_MIN=0 MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE=0. */
 
@@ -20,6 +22,7 @@
 #include "side.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +33,8 @@
 
 static int rank, other;
 static int is_one_node;
-static struct mem window, buffer;       /* on the GPU */
+static enum mem_kind window_kind = MEM__DEVICE;
+static struct mem window, buffer;       /* the buffer is on the GPU */
 static MPI_Win win;
 static int *host;               /* as many bytes */
 
@@ -41,7 +45,7 @@ static unsigned long long nmessages(void)
 
 static void begin(size_t sz)
 {
-    mem_alloc(&window, MEM__DEVICE, sz);
+    mem_alloc(&window, window_kind, sz);
     mem_alloc(&buffer, MEM__DEVICE, sz);
     host = calloc(1, sz);
     mem_write(&window, 0, host, sz);
@@ -281,6 +285,7 @@ static void posted(void)
 static void lengths(void)
 {
     const int least = is_one_node ? 4096 : 131072;
+    const bool is_gpu = window_kind == MEM__DEVICE;
     unsigned long long before;
 
     begin(SZ);
@@ -290,10 +295,10 @@ static void lengths(void)
     CHECK_MPI(MPI_Put(buffer.addr, least - 1, MPI_BYTE, other, 0, least - 1, MPI_BYTE, win));
     CHECK(nmessages() == before);
     CHECK_MPI(MPI_Put(buffer.addr, least, MPI_BYTE, other, 0, least, MPI_BYTE, win));
-    CHECK(nmessages() == before + 1);
-    /* from host memory, only on the node */
+    CHECK(nmessages() == before + (is_one_node || is_gpu));
+    /* to host memory, only from GPUs of the node */
     CHECK_MPI(MPI_Get(host, least, MPI_BYTE, other, 0, least, MPI_BYTE, win));
-    CHECK(nmessages() == before + 1 + (unsigned) is_one_node);
+    CHECK(nmessages() == before + (is_one_node || is_gpu) + (is_one_node && is_gpu));
     CHECK_MPI(MPI_Win_unlock_all(win));
     MPI_Barrier(MPI_COMM_WORLD);
     end();
@@ -321,6 +326,8 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
+    if (argc > 2 && strcmp(argv[2], "host") == 0)
+        window_kind = MEM__PAGEABLE;
     report_case_run(cases, sizeof(cases) / sizeof(cases[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();

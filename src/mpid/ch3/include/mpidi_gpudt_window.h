@@ -3,11 +3,11 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* One-sided operations on windows in GPU memory that this process maps: the interface for MPICH's
+/* One-sided operations by the origin's GPU or by messages of their own: the interface for MPICH's
  * own files of ch3. Included by mpidi_gpudt_rma.h. Callers hold the lock of the progress engine.
  *
- * Of a window that has such memory in any process, all processes know it. The origin then copies by
- * its own GPU: it starts an operation when it may access the target's memory, and waits for its end
+ * Of a window with GPU memory in any process, which others map, all processes know it. The origin then
+ * copies by its own GPU: it starts an operation when it may access the target's memory, and waits for its end
  * before it tells the target, or returns from a flush. What is not suited goes by messages; the two
  * may be mixed. See ch3u_gpudt_expose.c for how the processes know it, ch3u_gpudt_window.c for puts and
  * gets, ch3u_gpudt_update.c for the others, and ch3u_gpudt_regions.c for dynamic windows. */
@@ -20,8 +20,8 @@ struct MPIDI_RMA_Target;
 /* ---- life ---- */
 
 /* Whether the memory of a window of this process can be mapped by others of the node, as a part of
- * what processes exchange when a window is created: to be added to its disp_unit. Greater than any
- * int, or 0. Of a dynamic window, whether that may be so of memory that is attached later. Not for
+ * what processes exchange when a window is created, and else whether the process uses GPUs: to be added
+ * to its disp_unit. Greater than any int, or 0. Of a dynamic window, whether that may be so of memory that is attached later. Not for
  * shared windows, which are mapped already. */
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size);
 

@@ -16,9 +16,11 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 
-/* Added to disp_unit in the table that processes exchange: the window can be mapped; it is on a GPU. */
+/* Added to disp_unit in the table that processes exchange: the window can be mapped; it is on a GPU; the
+ * process may be an origin with buffers on a GPU. */
 #define EXPOSED ((int64_t) 1 << 62)
 #define ON_GPU ((int64_t) 1 << 61)
+#define HAS_GPU ((int64_t) 1 << 60)
 
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size)
 {
@@ -32,7 +34,9 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
         is_exposed = MPIR_Gpudt_expose(base, size, exposure);
     if (is_exposed)
         return (MPI_Aint) (EXPOSED | ON_GPU);
-    return base && size > 0 && MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE) ? (MPI_Aint) ON_GPU : 0;
+    if (base && size > 0 && MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE))
+        return (MPI_Aint) ON_GPU;
+    return MPIR_Gpudt_is_loaded() ? (MPI_Aint) HAS_GPU : 0;
 }
 
 /* Make what the processes of the node share.
@@ -162,7 +166,7 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
     char *all = NULL;
 
     for (int rank = 0; rank < comm->local_size; rank++) {
-        if (likely(table[4 * rank + 2] < ON_GPU))
+        if (likely(table[4 * rank + 2] < HAS_GPU))
             continue;
         are_any = true;
         if (table[4 * rank + 2] < EXPOSED)

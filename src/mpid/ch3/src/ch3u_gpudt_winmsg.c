@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Long puts and gets on windows in GPU memory that the origin does not map: of other nodes, and in memory
- * that cannot be shared. The data is a message between the two processes, which takes the way of any
+/* Long puts and gets on windows that the origin does not map, of other nodes, and in memory that cannot be
+ * shared, if the window or the origin's buffer is on a GPU. The data is a message between the two processes, which takes the way of any
  * message with GPU buffers, in segments through pinned memory, as many at a time as there is memory for:
  *
  *     origin                                              target
@@ -24,7 +24,8 @@
  * and flags of ch3's own operations.
  *
  * The messages have the window's communicator, as those of MPI_Win_post have. Their tags are the number of
- * the operation and what kind of message it is, since both processes may be origins. The target keeps the last few datatypes of each origin (ch3u_gpudt_wintypes.c).
+ * the operation and what kind of message it is, since both processes may be origins. The target keeps the
+ * last few datatypes of each origin (ch3u_gpudt_wintypes.c).
  *
  * If the target cannot do its part, an empty message is sent or received in the place of the data, so that
  * no process waits. The target's window then keeps the error. A get fails; a put does not.
@@ -48,8 +49,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes from which MPI_Put and MPI_Get on a window of the same node, in GPU memory that the origin
-        cannot map, send the data as a message of its own. Negative: never.
+        Bytes from which MPI_Put and MPI_Get from or to GPU memory, on a window of the same node that the
+        origin cannot map, send the data as a message of its own. Negative: never.
 
     - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE
       category    : GPUDT
@@ -59,7 +60,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        The same for windows of other nodes, if the buffer of the origin is in GPU memory, too.
+        The same for windows of other nodes, if both the window and the buffer of the origin are in GPU
+        memory, or the window is dynamic.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -474,8 +476,9 @@ static bool may_stay_mapped(const MPIR_Win * win)
         MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
 }
 
-/* Whether an operation should be done so. From host memory to other nodes, ch3 sends what is contiguous
- * without a copy, and the GPU of the target is the only one to wait for. */
+/* Whether an operation should be done so. Between host memory and other nodes, ch3 moves what is contiguous
+ * without a copy, and the other process's GPU is the only one to wait for. What will be attached to a
+ * dynamic window is not known. */
 static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Aint bytes)
 {
     const MPIR_Comm *comm = win->comm_ptr;
@@ -485,8 +488,11 @@ static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *
     if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated ||
         (is_near && may_stay_mapped(win)))
         return false;
-    return (is_near && win->gpudt->is_gpu[rank]) ||
-        MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
+    if (is_near && win->gpudt->is_gpu[rank])
+        return true;
+    if (!is_near && !win->gpudt->is_gpu[rank] && win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return false;
+    return MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
 }
 
 int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
