@@ -58,6 +58,16 @@ static int is_device(const void *mem)
         type == CU_MEMORYTYPE_DEVICE;
 }
 
+/* Whether the program's copies to memory are done when they return (gpudt_memops.c). */
+static int is_marked(const void *mem)
+{
+    unsigned answer = 0;
+
+    CU(PointerGetAttribute(&answer, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                           (CUdeviceptr) (uintptr_t) mem));
+    return answer != 0;
+}
+
 static void copy(void *to, const void *from, int n)
 {
     CU(Memcpy((CUdeviceptr) (uintptr_t) to, (CUdeviceptr) (uintptr_t) from, n * sizeof(int)));
@@ -230,6 +240,8 @@ static void cases(int *origin)
 
         CHECK_MPI(win_make("cuda:device", i % 2, ints_of(rank), &mem, &win));
         query(win, mem, i % 2, part);
+        for (int r = 0; r < size && size > 1; r++)
+            CHECK(part[r] == NULL || is_marked(part[r]));
         by_program(win, part);
         by_mpi(win, part, host);
         by_mpi(win, part, origin);
@@ -245,19 +257,16 @@ static void cases(int *origin)
     free(part);
 }
 
-/* That MPI has used mapped memory does not keep it from marking the program's (gpudt_memops.c). */
+/* That MPI has used mapped memory does not keep it from marking the program's. */
 static void marks(void)
 {
     struct mem mem;
     int position = 0;
-    unsigned is_marked = 0;
 
     mem_alloc(&mem, MEM__DEVICE, 64);
     CHECK_MPI(MPI_Pack(mem.addr, 8, MPI_INT, host, N * (int) sizeof(int), &position,
                        MPI_COMM_SELF));
-    CU(PointerGetAttribute(&is_marked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                           (CUdeviceptr) (uintptr_t) mem.addr));
-    CHECK(is_marked);
+    CHECK(is_marked(mem.addr));
     mem_free(&mem);
 }
 

@@ -133,6 +133,16 @@ static void own_make(MPIR_Win * win, struct news *news)
     news->has_failed = win->gpudt_errno != MPI_SUCCESS;
 }
 
+/* Have the program's own copies to memory done when they return: others access it by their GPUs, and do
+ * not know of these copies. An error shows again when the memory is used. */
+static void order(const void *mem, MPI_Aint n)
+{
+    MPIR_Gpudt_buffer *buffer = NULL;
+
+    (void) MPIR_Gpudt_buffer_make(mem, n, MPI_BYTE, &buffer);
+    MPIR_Gpudt_buffer_free(buffer);
+}
+
 /* Map the memory of the other processes. */
 static void others_map(MPIR_Win * win, struct news *news)
 {
@@ -146,8 +156,10 @@ static void others_map(MPIR_Win * win, struct news *news)
             m->mem = s->own;
         else if (s->news[i].has_memory)
             win->gpudt_errno = MPIR_Gpudt_share_open(s->news[i].handle, &m->share, &m->mem);
-        if (m->mem)
+        if (m->mem) {
             MPIDI_Gpudt_win_look(m->mem, bytes_of(win, i));
+            order(m->mem, bytes_of(win, i));
+        }
     }
     news->has_failed = win->gpudt_errno != MPI_SUCCESS;
 }
