@@ -21,9 +21,9 @@ noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt_temp.h      \
     src/mpi/datatype/gpu/gpudt_topo.h      \
     src/mpi/datatype/gpu/gpudt_topo_impl.h \
-    src/mpi/datatype/gpu/gpudt_tuning.h    \
     src/mpi/datatype/gpu/gpudt_vars.h      \
-    src/mpi/datatype/gpu/gpudt_window.h
+    src/mpi/datatype/gpu/gpudt_window.h    \
+    src/mpi/datatype/gpu/tuning/gpudt_tuning.h
 
 mpi_core_sources +=                     \
     src/mpi/datatype/gpu/gpudt_bsend.c  \

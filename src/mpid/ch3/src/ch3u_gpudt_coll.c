@@ -37,7 +37,7 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "mpidi_gpudt_move_impl.h"
 #include "mpidi_gpudt_shm.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

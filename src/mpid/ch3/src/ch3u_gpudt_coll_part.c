@@ -8,7 +8,7 @@
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_coll_impl.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /* Elements of a part of a call. */
 struct part {

@@ -6,7 +6,7 @@
 /* Receives long messages with a GPU buffer, by rendezvous (see ch3u_gpudt_msg.c). */
 
 #include "mpidi_gpudt_msg.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

@@ -11,7 +11,7 @@
  * unpack operations then join the batches of other messages. */
 
 #include "mpidi_gpudt_msg.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 struct self_copy {
     struct self_copy *next, *prev;

@@ -25,7 +25,7 @@
  * claimed them. */
 
 #include "mpidi_gpudt_msg.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /* Whether the last message of a connection that was offered was pulled, by a hash of its address: a
  * guess suffices. */

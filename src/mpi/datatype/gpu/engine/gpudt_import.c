@@ -21,7 +21,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_import.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_contexts.h"
 #include "gpudt_remote.h"
 #include "gpudt_vars.h"

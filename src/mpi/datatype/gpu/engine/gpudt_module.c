@@ -9,7 +9,7 @@
 #include "mpiimpl.h"
 #include "gpudt_module.h"
 #include "gpudt_error.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "plan/gpudt_plan.h"
 
 /* The image: machine code for the architectures that were built, and PTX for later ones. Made from

@@ -47,7 +47,7 @@ gpudt_kernel_files =                                              \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_walk_tree.cuh \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_args.h        \
     $(top_srcdir)/src/mpi/datatype/gpu/kernel/gpudt_kernel_list.h \
-    $(top_srcdir)/src/mpi/datatype/gpu/gpudt_tuning.h             \
+    $(top_srcdir)/src/mpi/datatype/gpu/tuning/gpudt_tuning.h      \
     $(top_srcdir)/src/mpi/datatype/gpu/type/gpudt_record.h
 
 src/mpi/datatype/gpu/kernel/gpudt_kernels.fatbin: $(gpudt_kernel_files)

@@ -15,7 +15,7 @@
 #endif
 
 #include "gpudt_args.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 #ifdef __CUDACC__
 #define GPUDT_FN static __device__ __forceinline__

@@ -7,7 +7,7 @@
  */
 
 #include "gpudt_across.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /* Reading a block costs at most this many bytes more within MPII_GPUDT_ACROSS_REACH. */
 #define REST_MAX (MPII_GPUDT_ACROSS_SECTOR_REST + MPII_GPUDT_ACROSS_REQUEST_REST)

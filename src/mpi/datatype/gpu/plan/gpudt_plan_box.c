@@ -7,7 +7,7 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 /* Get all levels of a box. A block longer than a unit is the innermost level. Returns their
  * number. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gpudt_plan_copies.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 
 unsigned MPII_Gpudt_plan_copy_set(uint64_t src, uint64_t dst, int64_t bytes,

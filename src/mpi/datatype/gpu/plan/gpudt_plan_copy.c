@@ -6,7 +6,7 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 static int copy1d_applies(const struct MPII_Gpudt_shape *s)
 {

@@ -6,7 +6,7 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_divisor.h"
 
 /* Entries that are runs, or pieces at a stride; bytes are counted in 32 bits. */

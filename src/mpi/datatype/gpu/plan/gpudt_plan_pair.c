@@ -11,7 +11,7 @@
 #include "gpudt_plan.h"
 #include "gpudt_plan_pair.h"
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "type/gpudt_gcd.h"
 
 #define ALIGN MPII_GPUDT_PAIR_ALIGN     /* of tiles, in bytes */

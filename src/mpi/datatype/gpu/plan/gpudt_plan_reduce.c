@@ -7,7 +7,7 @@
  */
 
 #include "gpudt_plan_reduce.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 #include <string.h>
 

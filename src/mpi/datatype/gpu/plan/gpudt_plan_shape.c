@@ -7,7 +7,7 @@
 
 #include "gpudt_plan_shape.h"
 #include "gpudt_across.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "type/gpudt_gcd.h"
 
 /* Levels from the top down to the first record that is neither a stride nor a list of equal

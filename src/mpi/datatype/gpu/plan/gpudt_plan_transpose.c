@@ -6,7 +6,7 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_divisor.h"
 
 /* The level above the innermost that is contiguous in user memory; 0: none, or there are lists. */

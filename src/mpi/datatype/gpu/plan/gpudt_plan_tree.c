@@ -6,7 +6,7 @@
  */
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_divisor.h"
 
 static int tree_applies(const struct MPII_Gpudt_shape *s)

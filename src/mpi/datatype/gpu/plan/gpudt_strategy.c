@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "gpudt_strategy.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_divisor.h"
 
 int MPII_Gpudt_host_is_used(const struct MPII_Gpudt_shape *s)

@@ -22,7 +22,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_flight.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_lock.h"
 #include "gpudt_slot.h"
 #include "engine/gpudt_module.h"

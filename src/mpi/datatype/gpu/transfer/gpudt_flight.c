@@ -7,7 +7,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_flight.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 bool MPII_Gpudt_flights_are_over(struct MPII_Gpudt_flights *f)
 {

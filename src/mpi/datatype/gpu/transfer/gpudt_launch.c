@@ -13,7 +13,7 @@
 #include "gpudt_error.h"
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_vars.h"
 #include "plan/gpudt_plan.h"
 #include "driver/gpudt_sharing.h"

@@ -8,7 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_op.h"
 #include "gpudt_batch.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_lock.h"
 #include "engine/gpudt_import.h"
 

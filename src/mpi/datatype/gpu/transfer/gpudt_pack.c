@@ -12,7 +12,7 @@
 #include "gpudt_error.h"
 #include "gpudt_direct.h"
 #include "gpudt_host.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_near.h"

@@ -11,7 +11,7 @@
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_plan_cache.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"

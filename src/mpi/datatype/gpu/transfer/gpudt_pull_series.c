@@ -24,7 +24,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_offer.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_op.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"

@@ -30,7 +30,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_pair.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"

@@ -11,7 +11,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_step.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 static int slice_run(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ended);
 static int slice_wait(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, bool * ready);

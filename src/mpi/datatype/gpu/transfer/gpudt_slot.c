@@ -8,7 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_slot.h"
 #include "gpudt_error.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_stream.h"
 #include "gpudt_vars.h"
 #include "plan/gpudt_plan.h"

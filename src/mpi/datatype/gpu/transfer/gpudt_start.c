@@ -8,7 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_start.h"
 #include "gpudt_error.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_route.h"
 #include "gpudt_run.h"
 #include "gpudt_vars.h"

@@ -11,7 +11,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_error.h"
 #include "gpudt_launch.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_pair.h"
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"

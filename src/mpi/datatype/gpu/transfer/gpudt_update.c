@@ -11,7 +11,7 @@
 #include "gpudt_data.h"
 #include "gpudt_error.h"
 #include "gpudt_offer.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 #include "gpudt_update_impl.h"
 #include "gpudt_vars.h"
 #include "gpudt_window_impl.h"

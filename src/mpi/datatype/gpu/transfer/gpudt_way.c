@@ -13,7 +13,7 @@
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "plan/gpudt_across.h"
-#include "gpudt_tuning.h"
+#include "tuning/gpudt_tuning.h"
 
 static MPL_time_t shared_used;  /* when a message on a shared GPU was last long enough */
 
