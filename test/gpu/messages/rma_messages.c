@@ -284,8 +284,8 @@ static void posted(void)
 
 static void lengths(void)
 {
-    const int least = is_one_node ? 4096 : 131072;
     const bool is_gpu = window_kind == MEM__DEVICE;
+    const int least = !is_one_node ? 131072 : is_gpu ? 4096 : 16 * 4096;
     unsigned long long before;
 
     begin(SZ);

@@ -20,9 +20,10 @@ struct MPIDI_RMA_Target;
 /* ---- life ---- */
 
 /* Whether the memory of a window of this process can be mapped by others of the node, as a part of
- * what processes exchange when a window is created, and else whether the process uses GPUs: to be added
- * to its disp_unit. Greater than any int, or 0. Of a dynamic window, whether that may be so of memory that is attached later. Not for
- * shared windows, which are mapped already. */
+ * what processes exchange when a window is created, and else whether the process uses GPUs, with which
+ * it may put and get by messages of their own: to be added to its disp_unit. Greater than any int, or 0.
+ * Of a dynamic window, whether that may be so of memory that is attached later. Not for shared windows,
+ * which are mapped already. */
 MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint size);
 
 static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, MPI_Aint size)
@@ -31,7 +32,8 @@ static inline MPI_Aint MPIDI_Gpudt_win_expose(MPIR_Win * win, const void *base, 
         MPIDI_Gpudt_win_expose_any(win, base, size) : 0;
 }
 
-/* Exchange what is needed to map each other's memory, if there is any. Collective.
+/* Make the window's state for all this, and exchange what is needed to map each other's memory, if any
+ * process has told something. Collective.
  *   table  (IN)  what was exchanged: four elements for each process, of which the third is the
  *                disp_unit with that addition */
 int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Windows in GPU memory that processes of a node map: what their files share; see
- * mpidi_gpudt_window.h. */
+/* Windows in GPU memory that processes of a node map, and those whose puts and gets are messages of their
+ * own: what their files share; see mpidi_gpudt_window.h. */
 
 #ifndef MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED
 #define MPIDI_GPUDT_WINDOW_IMPL_H_INCLUDED
@@ -107,6 +107,7 @@ struct MPIDI_Gpudt_wintypes;
 struct MPIDI_Gpudt_win {
     MPI_Win handle;
     bool is_exposed;            /* some process of the window has memory that others can map */
+    bool is_host;               /* no process has memory on a GPU, or may attach some */
     bool *is_gpu;               /* of each process: its memory is on a GPU */
     struct MPIDI_Gpudt_wintypes **sent; /* to each process, or NULL; and received from it */
     struct MPIDI_Gpudt_wintypes **kept;
@@ -118,7 +119,8 @@ struct MPIDI_Gpudt_win {
     bool has_series;            /* before the last wait, there were some */
     struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */
     int nfences;                /* of a dynamic window since there was a region; the first few */
-    bool is_late;               /* MPI_Win_post has not come in time, in this epoch of MPI_Win_start */
+    bool is_late;               /* a post, a lock or the end of a fence has not come in time, in this
+                                 * epoch */
     int npeers;                 /* processes of the node */
     struct MPIDI_Gpudt_peer *peer;
     MPIR_Gpudt_target_t *own;   /* for updates of the own memory; NULL: not by kernels */
@@ -150,6 +152,10 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
 int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access);
 
 /* ---- puts and gets by messages (ch3u_gpudt_winmsg.c) ---- */
+
+/* Whether there may be such between GPUs of this process and windows of its node in host memory. For that
+ * the window is to have its state, also if no memory of it is on a GPU. */
+bool MPIDI_Gpudt_winmsg_may(const MPIR_Win * win);
 
 /* Start a put or get.
  *   r         (IN)   disp as given to the operation

@@ -3,9 +3,10 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Windows in GPU memory that the processes of a node map: what they tell each other when a window
- * is created, what an operation accesses, and the end of a window. Memory that is attached to a dynamic
- * window is in ch3u_gpudt_regions.c. Must not know when the memory may be accessed.
+/* Windows in GPU memory that the processes of a node map, and others with messages of their own
+ * (ch3u_gpudt_winmsg.c): what the processes tell each other when a window is created, what an operation
+ * accesses, and the end of a window. Memory that is attached to a dynamic window is in
+ * ch3u_gpudt_regions.c. Must not know when the memory may be accessed.
  *
  * CUDA does not define what becomes of memory that is freed while other processes map it. Of memory
  * that the program frees, nobody tells the others. MPI frees that of MPI_Win_allocate itself, so
@@ -36,7 +37,7 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
         return (MPI_Aint) (EXPOSED | ON_GPU);
     if (base && size > 0 && MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE))
         return (MPI_Aint) ON_GPU;
-    return MPIR_Gpudt_is_loaded() ? (MPI_Aint) HAS_GPU : 0;
+    return MPIDI_Gpudt_winmsg_may(win) && MPIR_Gpudt_is_loaded() ? (MPI_Aint) HAS_GPU : 0;
 }
 
 /* Make what the processes of the node share.
@@ -161,7 +162,7 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
     int mpi_errno = MPI_SUCCESS, has_failed;
     MPIR_Comm *comm = win->comm_ptr;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    bool are_any = false, is_exposed = false, are_any_here = false;
+    bool are_any = false, is_host = true, is_exposed = false, are_any_here = false;
     struct MPIDI_Gpudt_win *w;
     char *all = NULL;
 
@@ -169,6 +170,8 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
         if (likely(table[4 * rank + 2] < HAS_GPU))
             continue;
         are_any = true;
+        if (table[4 * rank + 2] >= ON_GPU)
+            is_host = false;
         if (table[4 * rank + 2] < EXPOSED)
             continue;
         is_exposed = true;
@@ -178,8 +181,10 @@ int MPIDI_Gpudt_win_exchange(MPIR_Win * win, const MPI_Aint * table)
         goto fn_exit;
     w = win->gpudt = win_make(win, table);
     has_failed = w == NULL;
-    if (w)
+    if (w) {
         w->is_exposed = is_exposed;
+        w->is_host = is_host;
+    }
     if (w && are_any_here) {
         const int n = comm->node_comm->local_size;
 

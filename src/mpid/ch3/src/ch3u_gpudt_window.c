@@ -28,10 +28,10 @@
  * target: MPI does not order puts and gets. Origins may be in any memory.
  * Accumulates are in ch3u_gpudt_update.c.
  *
- * Nothing waits on a dynamic window without GPU memory. So when there is some, a process that does not
- * know it yet leaves a fence at once, as those of other nodes always do, and need not call MPI soon. A
- * fence then waits for MAX_WAIT, too: the first FEW_FENCES, after which all processes of the node must
- * have seen it, or, with several nodes, each one.
+ * No synchronization waits on a dynamic window without GPU memory. So when there is some, a process that
+ * does not know it yet leaves a fence at once, as those of other nodes always do, and need not call MPI
+ * soon. A fence then waits for MAX_WAIT, too: the first FEW_FENCES, after which all processes of the node
+ * must have seen it, or, with several nodes, each one.
  *
  * Copies in flight are in ch3u_gpudt_copies.c. A put or get that is like one that waits for a launch joins
  * it there, and is no copy of its own (gpudt_window.h). */
@@ -40,7 +40,10 @@
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 
-#define MAX_WAIT 10e-3          /* seconds for another process to post or to unlock */
+/* Seconds for another process to post or to unlock; and if no memory is on a GPU, where ch3's own messages
+ * need no such wait, and others save less. */
+#define MAX_WAIT 10e-3
+#define MAX_WAIT_HOST 100e-6
 
 #define FEW_FENCES 2
 
@@ -55,7 +58,7 @@ static bool is_mapped(const MPIR_Win * win, const struct MPIDI_Gpudt_peer *peer)
 /* Make progress while waiting for another process.
  *   start       (IN)   when that began
  *   is_in_time  (OUT)  false: it has taken MAX_WAIT */
-static int wait_some(MPL_time_t * start, bool * is_in_time)
+static int wait_some(const MPIR_Win * win, MPL_time_t * start, bool * is_in_time)
 {
     int mpi_errno = MPI_SUCCESS;
     MPL_time_t now;
@@ -66,7 +69,7 @@ static int wait_some(MPL_time_t * start, bool * is_in_time)
     MPIDI_Gpudt_poll_pause();
     MPL_wtime(&now);
     MPL_wtime_diff(start, &now, &seconds);
-    *is_in_time = seconds < MAX_WAIT;
+    *is_in_time = seconds < (win->gpudt->is_host ? MAX_WAIT_HOST : MAX_WAIT);
 
   fn_exit:
     return mpi_errno;
@@ -104,7 +107,7 @@ int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
         goto fn_exit;
     MPL_wtime(&start);
     while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED && is_in_time) {
-        mpi_errno = is_by_all ? wait_progress_engine() : wait_some(&start, &is_in_time);
+        mpi_errno = is_by_all ? wait_progress_engine() : wait_some(win, &start, &is_in_time);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -124,7 +127,7 @@ static int lock_wait(MPIR_Win * win, MPIDI_RMA_Target_t * target, MPL_time_t * s
         mpi_errno = MPIDI_CH3I_RMA_Make_progress_target(win, target->target_rank, &made_progress);
         MPIR_ERR_CHECK(mpi_errno);
         if (target->access_state != MPIDI_RMA_LOCK_GRANTED)
-            mpi_errno = wait_some(start, &is_in_time);
+            mpi_errno = wait_some(win, start, &is_in_time);
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -222,7 +225,7 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access)
     MPL_wtime(&start);
     if (win->states.access_state == MPIDI_RMA_PSCW_ISSUED) {
         while (win->states.access_state == MPIDI_RMA_PSCW_ISSUED && is_in_time) {
-            mpi_errno = wait_some(&start, &is_in_time);
+            mpi_errno = wait_some(win, &start, &is_in_time);
             MPIR_ERR_CHECK(mpi_errno);
         }
         win->gpudt->is_late = !is_in_time;
@@ -254,13 +257,13 @@ int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access)
     MPIDI_RMA_Target_t *target;
     MPL_time_t start;
 
+    MPL_wtime(&start);
     mpi_errno = MPIDI_Gpudt_win_access(win, rank, may_access);
     MPIR_ERR_CHECK(mpi_errno);
     if (*may_access || w->is_late)
         goto fn_exit;
-    MPL_wtime(&start);
     while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED && is_in_time) {
-        mpi_errno = wait_some(&start, &is_in_time);
+        mpi_errno = wait_some(win, &start, &is_in_time);
         MPIR_ERR_CHECK(mpi_errno);
     }
     if (win->states.access_state == MPIDI_RMA_PER_TARGET ||
