@@ -27,12 +27,6 @@
  *   beside    with a GPU that is slow to start anything: long ones are copied two at a time
  *   refused   none is, as the memory cannot be mapped
  *   kinds     memory that cannot be mapped goes the other way; mixed ends
- *   renewed   with MPIR_CVAR_GPUDT_IPC_MAX=4: memory that is freed and allocated again at the same
- *             address
- *   bounded   with MPIR_CVAR_GPUDT_IPC_MAX=4: more allocations than may be mapped
- *   recent    the same: what was used longest ago is unmapped
- *   in_use    the same, with more in use than may be mapped, which are unmapped at the next message. To be
- *             run with copies that take long
  *   late      unexpected short messages whose buffers are reused at once
  *   auto      with MPIR_CVAR_GPUDT_DIRECT=auto: memory is mapped once that pays off
  *   hidden    the same, by the sender of memory that the receiver cannot map */
@@ -40,12 +34,10 @@
 #include "report.h"
 #include "side.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 #define MAX_TYPES 8
-#define BOUND 4
 #define EAGER_MAX 8192          /* as MPIR_CVAR_GPUDT_EAGER_MAX */
 #define LONG_LIST 1000          /* entries; too many for an offer */
 #define MAX_WINDOW 30
@@ -461,136 +453,6 @@ static void kinds(void)
     kind = own;
 }
 
-static void renewed(void)
-{
-    char *last = NULL;
-    int nsame = 0;
-
-    for (int i = 0; i < 200; i++) {
-        struct side s;
-        side_make(&s, kind, MPI_DOUBLE, 4096, 0);
-        nsame += s.mem.addr == last;
-        last = s.mem.addr;
-        if (rank == 0) {
-            side_fill(&s, i);
-            CHECK_MPI(MPI_Send(s.buf, 4096, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
-        } else {
-            side_clear(&s, i);
-            CHECK_MPI(MPI_Recv(s.buf, 4096, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            side_check(&s, "a receive buffer", i, s.size);
-        }
-        side_free(&s);
-    }
-    if (rank == 1) {
-        CHECK(report_variable("gpudt_direct_pulls") == 200);
-        CHECK(report_variable("gpudt_ipc_opens") == 200);
-        CHECK(report_variable("gpudt_ipc_mapped") <= (kind == MEM__SHARED_POOL ? 0 : BOUND));
-    }
-    CHECK(nsame > 100 || kind == MEM__SHAREABLE);
-}
-
-static void bounded(void)
-{
-    struct side s[3 * BOUND];
-
-    for (int i = 0; i < 3 * BOUND; i++)
-        side_make(&s[i], kind, MPI_DOUBLE, 100, 0);
-    for (int i = 0; i < 9 * BOUND; i++) {
-        struct side *one = &s[i % (3 * BOUND)];
-        if (rank == 0) {
-            side_fill(one, i);
-            CHECK_MPI(MPI_Ssend(one->buf, 100, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
-        } else {
-            side_clear(one, i);
-            CHECK_MPI(MPI_Recv(one->buf, 100, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD,
-                               MPI_STATUS_IGNORE));
-            side_check(one, "a receive buffer", i, one->size);
-            CHECK(report_variable("gpudt_ipc_mapped") <= BOUND);
-        }
-    }
-    if (rank == 1) {
-        CHECK(report_variable("gpudt_direct_pulls") == 9 * BOUND);
-        CHECK(report_variable("gpudt_ipc_evictions") == 9 * BOUND - BOUND);
-    }
-    for (int i = 0; i < 3 * BOUND; i++)
-        side_free(&s[i]);
-}
-
-/* A message from each of these buffers in turn, and whether its memory is mapped for that. */
-static void recent(void)
-{
-    static const struct {
-        int buffer;
-        bool is_opened;
-    } turns[] = {
-        {0, true}, {1, true}, {2, true}, {3, true}, {0, false}, {4, true}, {0, false},
-        {1, true}, {3, false}, {2, true}, {4, true}
-    };
-    struct side s[BOUND + 1];
-
-    for (int i = 0; i <= BOUND; i++)
-        side_make(&s[i], kind, MPI_DOUBLE, 100, 0);
-    for (size_t i = 0; i < sizeof(turns) / sizeof(turns[0]); i++) {
-        struct side *one = &s[turns[i].buffer];
-        const unsigned long long before = report_variable("gpudt_ipc_opens");
-        if (rank == 0) {
-            side_fill(one, i);
-            CHECK_MPI(MPI_Ssend(one->buf, 100, MPI_DOUBLE, 1, 1, MPI_COMM_WORLD));
-        } else {
-            side_clear(one, i);
-            CHECK_MPI(MPI_Recv(one->buf, 100, MPI_DOUBLE, 0, 1, MPI_COMM_WORLD,
-                               MPI_STATUS_IGNORE));
-            side_check(one, "a receive buffer", i, one->size);
-            if (report_variable("gpudt_ipc_opens") - before != turns[i].is_opened)
-                report_fail("turn %d: memory is mapped: %llu", (int) i,
-                            report_variable("gpudt_ipc_opens") - before);
-        }
-    }
-    for (int i = 0; i <= BOUND; i++)
-        side_free(&s[i]);
-}
-
-static void in_use(void)
-{
-    enum { N = 3 * BOUND };
-    struct side s[N + 1];
-    MPI_Request reqs[N];
-    unsigned long long most = 0;
-    int is_done = 0;
-
-    for (int i = 0; i <= N; i++) {
-        side_make(&s[i], kind, MPI_DOUBLE, 5000, 0);
-        if (rank == 0)
-            side_fill(&s[i], i);
-        else
-            side_clear(&s[i], i);
-    }
-    for (int i = 0; i < N; i++) {
-        if (rank == 0)
-            CHECK_MPI(MPI_Issend(s[i].buf, 5000, MPI_DOUBLE, 1, i, MPI_COMM_WORLD, &reqs[i]));
-        else
-            CHECK_MPI(MPI_Irecv(s[i].buf, 5000, MPI_DOUBLE, 0, i, MPI_COMM_WORLD, &reqs[i]));
-    }
-    while (!is_done) {
-        const unsigned long long now = report_variable("gpudt_ipc_mapped");
-        if (now > most)
-            most = now;
-        CHECK_MPI(MPI_Testall(N, reqs, &is_done, MPI_STATUSES_IGNORE));
-    }
-    if (rank == 0) {
-        CHECK_MPI(MPI_Ssend(s[N].buf, 5000, MPI_DOUBLE, 1, N, MPI_COMM_WORLD));
-    } else {
-        CHECK(most > BOUND);
-        CHECK_MPI(MPI_Recv(s[N].buf, 5000, MPI_DOUBLE, 0, N, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        CHECK(report_variable("gpudt_ipc_mapped") <= BOUND);
-        CHECK(report_variable("gpudt_direct_pulls") == N + 1);
-        for (int i = 0; i <= N; i++)
-            side_check(&s[i], "a receive buffer", i, s[i].size);
-    }
-    for (int i = 0; i <= N; i++)
-        side_free(&s[i]);
-}
-
 /* The sender fills its buffer anew after each MPI_Send. The receiver looks at half of the messages
  * when they have arrived. */
 static void late(void)
@@ -643,9 +505,8 @@ int main(int argc, char **argv)
     static const struct report_case tests[] = {
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
         {"window", window}, {"both", both}, {"ahead", ahead}, {"missed", missed},
-        {"starved", starved}, {"beside", beside},
-        {"refused", refused}, {"kinds", kinds}, {"renewed", renewed}, {"bounded", bounded},
-        {"recent", recent}, {"in_use", in_use}, {"late", late}, {"auto", automatic}, {"hidden", hidden}
+        {"starved", starved}, {"beside", beside}, {"refused", refused}, {"kinds", kinds},
+        {"late", late}, {"auto", automatic}, {"hidden", hidden}
     };
     int provided;
 

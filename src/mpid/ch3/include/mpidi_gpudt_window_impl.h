@@ -151,11 +151,14 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
 /* The same. Waits for fences and locks, too, which nobody has waited for if the memory is not mapped. */
 int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access);
 
-/* ---- puts and gets by messages (ch3u_gpudt_winmsg.c) ---- */
+/* ---- puts and gets by messages (ch3u_gpudt_winapt.c, ch3u_gpudt_winmsg.c) ---- */
 
 /* Whether there may be such between GPUs of this process and windows of its node in host memory. For that
  * the window is to have its state, also if no memory of it is on a GPU. */
 bool MPIDI_Gpudt_winmsg_may(const MPIR_Win * win);
+
+/* Whether a put or get should be done so. */
+bool MPIDI_Gpudt_winmsg_is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r);
 
 /* Start a put or get.
  *   r         (IN)   disp as given to the operation

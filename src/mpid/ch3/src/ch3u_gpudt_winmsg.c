@@ -6,7 +6,7 @@
 /* Long puts and gets on windows that the origin does not map, of other nodes, and in memory that cannot be
  * shared, if the window or the origin's buffer is on a GPU. The data is a message between the two
  * processes, which takes the way of any message with GPU buffers, in segments through pinned memory, as
- * many at a time as there is memory for:
+ * many at a time as there is memory for. Which operations these are is in ch3u_gpudt_winapt.c:
  *
  *     origin                                              target
  *     MPI_Put
@@ -37,37 +37,6 @@
 #include "mpidimpl.h"
 #include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
-#include "tuning/gpudt_tuning.h"
-
-/*
-=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
-
-cvars:
-    - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN
-      category    : GPUDT
-      type        : int
-      default     : 4096
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Bytes from which MPI_Put and MPI_Get from or to GPU memory, on a window of the same node that the
-        origin cannot map, send the data as a message of its own; of a window in host memory, 16 times
-        as many. Negative: never.
-
-    - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE
-      category    : GPUDT
-      type        : int
-      default     : 131072
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        The same for windows of other nodes, if both the window and the buffer of the origin are in GPU
-        memory, or the window is dynamic.
-
-=== END_MPI_T_CVAR_INFO_BLOCK ===
-*/
 
 #define MAX_MSGS 256            /* of a window under way, in the origin */
 
@@ -471,69 +440,15 @@ static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
     goto fn_exit;
 }
 
-/* Whether a message might map memory that is in use when MPI frees a window: if the driver has failed to
- * expose or map the window's, nobody unmaps what a message maps instead (MPIDI_Gpudt_win_unmap). */
-static bool may_stay_mapped(const MPIR_Win * win)
-{
-    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE &&
-        MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_never;
-}
-
-static bool is_noncontig(MPI_Datatype datatype)
-{
-    MPIR_Datatype *dtp;
-
-    if (HANDLE_IS_BUILTIN(datatype))
-        return false;
-    MPIR_Datatype_get_ptr(datatype, dtp);
-    return !dtp->is_contig;
-}
-
-bool MPIDI_Gpudt_winmsg_may(const MPIR_Win * win)
-{
-    const MPIR_Comm *node = win->comm_ptr->node_comm;
-
-    return node && node->local_size > 1 && !win->shm_allocated && !may_stay_mapped(win) &&
-        win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC;
-}
-
-/* Whether an operation should be done so. Between host memory and other nodes, ch3 moves what is contiguous
- * without a copy, and the other process's GPU is the only one to wait for. What will be attached to a
- * dynamic window is not known. Of a window in host memory, only long operations are worth the question
- * whether the origin's buffer is on a GPU; what the target gathers from more memory than its cache holds
- * takes as long one way as the other. */
-static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Aint bytes)
-{
-    const MPIR_Comm *comm = win->comm_ptr;
-    const bool is_near = comm->node_comm && comm->intranode_table[rank] >= 0;
-    const int min = is_near ? MPIR_CVAR_GPUDT_WIN_MSG_MIN : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE;
-
-    if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated ||
-        (is_near && may_stay_mapped(win)))
-        return false;
-    if (is_near && win->gpudt->is_gpu[rank])
-        return true;
-    if (!is_near && !win->gpudt->is_gpu[rank] && win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
-        return false;
-    if (is_near && win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC &&
-        (bytes < MPIR_GPUDT_WIN_HOST_FACTOR * (MPI_Aint) min ||
-         (r->is_get && bytes > MPIR_GPUDT_WIN_GET_MAX && is_noncontig(r->datatype))))
-        return false;
-    return MPIDI_Gpudt_rma_is_gpu(r->buf, r->bufcount, r->buftype);
-}
-
 int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
                             MPIR_Request * ureq, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_win *w = win->gpudt;
     struct winmsg *msg = NULL;
-    MPI_Aint bytes;
 
     *is_taken = false;
-    MPIR_Datatype_get_size_macro(r->buftype, bytes);
-    bytes *= r->bufcount;
-    if (!is_apt(win, rank, r, bytes))
+    if (!MPIDI_Gpudt_winmsg_is_apt(win, rank, r))
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_await(win, rank, is_taken);
     MPIR_ERR_CHECK(mpi_errno);
