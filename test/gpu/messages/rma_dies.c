@@ -8,17 +8,22 @@
  * To be run under mpiexec -disable-auto-cleanup with MPIR_CVAR_ENABLE_FT=1; mpiexec then reports
  * the dead process, so only the others' output counts.
  *
- * Not tested is what waits for ever, with windows in host memory likewise: MPI_Win_wait for an
- * origin that exits, a lock after an exclusive one of it, and flush and unlock that wait for
- * messages of a target that exits meanwhile.
- *
- * Usage: rma_dies WHAT
+ * Usage: rma_dies WHAT [host]
  *   fence     it is origin and target: the next fence is an error in all others
  *   posted    it is the target between MPI_Win_post and MPI_Win_wait: MPI_Win_complete is an error
  *   locked    it is the target of a lock, and its memory is mapped: operations succeed, and the
  *             unlock is an error. To be run with MPIR_CVAR_GPUDT_DIRECT=always
  *   unmapped  the same by messages: the next flush is an error, too
- *   lock_all  it is an origin: operations of another one on the same target succeed */
+ *   lock_all  it is an origin: operations of another one on the same target succeed
+ *   waited    it is an origin between MPI_Win_start and MPI_Win_complete: MPI_Win_wait is an error
+ *   tested    the same with MPI_Win_test
+ *   exclusive it holds a lock alone: another one that waits for that lock gets an error
+ *   unaware   it is the target of operations by messages that it never sees: the flush that waits for them
+ *             is an error, and so are the next flush and the unlock
+ *   requested the same with requests: waiting for them is an error
+ *   host      with all memory in host memory
+ *
+ * In all of them MPI_Win_free is an error, and MPI_Finalize ends. */
 
 #include "report.h"
 #include "side.h"
@@ -30,6 +35,7 @@
 enum { VICTIM = 1, SMALL = 64, LARGE = 1 << 20, SZ = 3 * LARGE };
 
 static int rank;
+static enum mem_kind kind = MEM__DEVICE;
 static struct mem window, origin, result;
 static MPI_Win win;
 
@@ -40,7 +46,7 @@ static void mem_make(struct mem *mem, int of)
 
     for (int i = 0; i < SZ; i++)
         bytes[i] = side_byte(1 + of, i);
-    mem_alloc(mem, MEM__DEVICE, SZ);
+    mem_alloc(mem, kind, SZ);
     mem_write(mem, 0, bytes, SZ);
     free(bytes);
 }
@@ -196,7 +202,108 @@ static void lock_all(void)
     }
 }
 
-/* The others can communicate. The end of a process fails what its peers have not received yet. */
+/* The dead process is an origin in an epoch of this process's window. */
+static void origin_dies(void)
+{
+    const int ranks[] = { 0, VICTIM };
+    MPI_Group all, target, source;
+
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, 1, &ranks[0], &target);
+    MPI_Group_incl(all, 1, &ranks[1], &source);
+    if (rank == 0)
+        CHECK_MPI(MPI_Win_post(source, 0, win));
+    if (rank == VICTIM) {
+        CHECK_MPI(MPI_Win_start(target, 0, win));
+        die(0);
+    }
+    MPI_Group_free(&all);
+    MPI_Group_free(&source);
+    MPI_Group_free(&target);
+}
+
+static void waited(void)
+{
+    origin_dies();
+    if (rank == 0)
+        failed_check("MPI_Win_wait", MPI_Win_wait(win));
+}
+
+static void tested(void)
+{
+    int flag = 0, err = MPI_SUCCESS;
+
+    origin_dies();
+    while (rank == 0 && !flag && err == MPI_SUCCESS)
+        err = MPI_Win_test(win, &flag);
+    if (rank == 0)
+        failed_check("MPI_Win_test", err);
+}
+
+static void exclusive(void)
+{
+    if (rank == VICTIM) {
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        operate(0, SMALL);
+        CHECK_MPI(MPI_Win_flush(0, win));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM)
+        die(0);
+    death_wait();
+    if (rank == 2) {
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        operate(0, SMALL);
+        failed_check("MPI_Win_unlock", MPI_Win_unlock(0, win));
+    }
+    /* process 0 makes progress */
+    if (rank == 0)
+        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    else
+        CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD));
+}
+
+/* It makes no progress any more when the others start, so that it does not answer. */
+static void die_later(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM) {
+        sleep(2);
+        die(-1);
+    }
+    if (rank == 0)
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, VICTIM, 0, win));
+}
+
+static void unaware(void)
+{
+    die_later();
+    if (rank == 0) {
+        operate(VICTIM, SMALL);
+        operate(VICTIM, LARGE);
+        failed_check("MPI_Win_flush", MPI_Win_flush(VICTIM, win));
+        (void) MPI_Win_flush_local(VICTIM, win);    /* that may be done */
+        CHECK(MPI_Win_unlock(VICTIM, win) != MPI_SUCCESS);
+    }
+}
+
+static void requested(void)
+{
+    MPI_Request req[3];
+
+    die_later();
+    if (rank != 0)
+        return;
+    CHECK_MPI(MPI_Rget(result.addr, SMALL, MPI_BYTE, VICTIM, 0, SMALL, MPI_BYTE, win, &req[0]));
+    CHECK_MPI(MPI_Rget(result.addr, LARGE, MPI_BYTE, VICTIM, LARGE, LARGE, MPI_BYTE, win, &req[1]));
+    CHECK_MPI(MPI_Rget_accumulate(origin.addr, SMALL, MPI_BYTE, result.addr, SMALL, MPI_BYTE, VICTIM,
+                                  LARGE, SMALL, MPI_BYTE, MPI_REPLACE, win, &req[2]));
+    for (int i = 0; i < 3; i++)
+        failed_check("MPI_Wait", MPI_Wait(&req[i], MPI_STATUS_IGNORE));
+    CHECK(MPI_Win_unlock(VICTIM, win) != MPI_SUCCESS);
+}
+
+/* The others can communicate. */
 static void go_on(void)
 {
     if (rank == 0) {
@@ -204,7 +311,6 @@ static void go_on(void)
         check("a message", &result, 0, 2, 0, LARGE);
     } else {
         CHECK_MPI(MPI_Send(origin.addr, LARGE, MPI_BYTE, 0, 1, MPI_COMM_WORLD));
-        MPI_Recv(NULL, 0, MPI_BYTE, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }
 
@@ -212,9 +318,12 @@ int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
         {"fence", fence}, {"posted", posted}, {"locked", locked}, {"unmapped", unmapped},
-        {"lock_all", lock_all}
+        {"lock_all", lock_all}, {"waited", waited}, {"tested", tested}, {"exclusive", exclusive},
+        {"unaware", unaware}, {"requested", requested}
     };
 
+    if (argc > 2 && strcmp(argv[2], "host") == 0)
+        kind = MEM__PAGEABLE;
     report_time_limit(60);
     MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -228,6 +337,8 @@ int main(int argc, char **argv)
     CHECK_MPI(MPI_Win_create(window.addr, SZ, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     report_case_run(tests, sizeof(tests) / sizeof(tests[0]), argc > 1 ? argv[1] : NULL);
+    CHECK(MPI_Win_free(&win) != MPI_SUCCESS);
     go_on();
-    _exit(report_done());
+    MPI_Finalize();
+    _exit(report_done());      /* what a window's memory is in is not freed */
 }

@@ -111,6 +111,37 @@ static inline int MPIDI_Gpudt_win_lock_all(MPIR_Win * win)
     return unlikely(win->gpudt) ? MPIDI_Gpudt_win_lock_all_any(win) : MPI_SUCCESS;
 }
 
+/* ---- processes that have died (ch3u_gpudt_windead.c) ---- */
+
+/* Wait for progress of a window's synchronization: wait_progress_engine, but for an error if the process
+ * that is waited for has died, or may be one that has died.
+ *   rank  (IN)  who is waited for; negative: any processes of the window */
+int MPIDI_Gpudt_win_progress(MPIR_Win * win, int rank);
+
+/* In MPI_Win_test, if the epoch has not ended: an error if it may wait for a process that has died. */
+int MPIDI_Gpudt_win_test_failed(const MPIR_Win * win);
+
+/* Whether a process of the window is known to have died. */
+bool MPIDI_Gpudt_win_has_dead(const MPIR_Win * win);
+
+/* MPI_Win_free of a window of which a process has died. The others may not know it yet, and wait for this
+ * process. Always an error: operations of others may still be on their way, and so nothing of the window
+ * is freed. */
+int MPIDI_Gpudt_win_free_failed(const MPIR_Win * win);
+
+/* With fault tolerance: an operation with a request has been given to ch3. Should its target die, the
+ * request ends with an error. */
+void MPIDI_Gpudt_rma_awaited_any(const MPIR_Win * win, int rank, MPIR_Request * ureq);
+
+static inline void MPIDI_Gpudt_rma_awaited(const MPIR_Win * win, int rank, MPIR_Request * ureq)
+{
+    if (unlikely(MPIR_CVAR_ENABLE_FT))
+        MPIDI_Gpudt_rma_awaited_any(win, rank, ureq);
+}
+
+/* A connection has failed. */
+void MPIDI_Gpudt_rma_vc_failed(const MPIDI_VC_t * vc);
+
 /* ---- operations ---- */
 
 /* Start MPI_Put or, if is_get, MPI_Get. Returns whether it was started or has failed, with

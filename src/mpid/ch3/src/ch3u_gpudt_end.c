@@ -196,4 +196,5 @@ void MPIDI_Gpudt_vc_failed(MPIDI_VC_t * vc)
     MPIDI_Gpudt_inbound_vc_failed(vc, mpi_errno);
     cancelled_fail(vc);
     unanswered_vc_failed(vc, mpi_errno);
+    MPIDI_Gpudt_rma_vc_failed(vc);
 }

@@ -107,7 +107,7 @@ int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win)
         goto fn_exit;
     MPL_wtime(&start);
     while (win->states.access_state == MPIDI_RMA_FENCE_ISSUED && is_in_time) {
-        mpi_errno = is_by_all ? wait_progress_engine() : wait_some(win, &start, &is_in_time);
+        mpi_errno = is_by_all ? MPIDI_Gpudt_win_progress(win, -1) : wait_some(win, &start, &is_in_time);
         MPIR_ERR_CHECK(mpi_errno);
     }
 

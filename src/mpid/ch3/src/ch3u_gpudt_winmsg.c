@@ -455,7 +455,7 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
     if (!*is_taken)
         goto fn_exit;
     while (w->nmsgs >= MAX_MSGS) {
-        mpi_errno = wait_progress_engine();
+        mpi_errno = MPIDI_Gpudt_win_progress(win, -1);
         MPIR_ERR_CHECK(mpi_errno);
     }
     msg = msg_make(win, rank, (int) ((++w->last_msg & NUMBER_MASK) * NTAGS), r->is_get);

@@ -1,0 +1,234 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Windows, in any memory, of which a process has died. ch3 counts what the others have to answer, and no
+ * answer comes from the dead: neither its acknowledgements, nor the end of its epochs, nor the locks that it
+ * holds. With fault tolerance (MPIR_CVAR_ENABLE_FT) what waits for them ends with MPIX_ERR_PROC_FAILED:
+ *
+ *     a call for one target      at once, if that process has died
+ *     any other synchronization  after MAX_SILENCE without the end of any request of this process: the
+ *                                others may still complete it, and a call for them alone succeeds
+ *     MPI_Wait for an operation  when its target dies
+ *
+ * User Level Failure Mitigation lets synchronizations fail that the failed process has no part in. Epochs
+ * that have failed are not ended: of their window only locks of other targets can be used. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_window_impl.h"
+
+/* Seconds. A process that computes meanwhile may take longer to do its part. */
+#define MAX_SILENCE 5.0
+
+/* With fault tolerance: requests of operations that have been given to ch3. */
+struct awaited {
+    MPIR_Request *ureq;
+    const MPIDI_VC_t *vc;
+    bool is_over;               /* it has failed, and the list has a reference: the end of what has been sent
+                                 * of it may still be told to the request */
+    struct awaited *next, *prev;
+};
+
+static struct awaited *awaited_requests = NULL;
+static bool is_finalizer_set = false;
+
+/* ---- synchronizations ---- */
+
+static bool is_dead(const MPIR_Win * win, int rank)
+{
+    MPIDI_VC_t *vc;
+
+    MPIDI_Comm_get_vc(win->comm_ptr, rank, &vc);
+    return vc->state == MPIDI_VC_STATE_MORIBUND;
+}
+
+/* A process of the window that has died; negative: none. */
+static int dead_find(const MPIR_Win * win)
+{
+    int rank = win->comm_ptr->local_size - 1;
+
+    while (rank >= 0 && !is_dead(win, rank))
+        rank--;
+    return rank;
+}
+
+static int dead_error(int rank)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_SET1(mpi_errno, MPIX_ERR_PROC_FAILED, "**comm_fail", "**comm_fail %d", rank);
+    return mpi_errno;
+}
+
+/* Whether a request has completed since the state was taken. */
+static bool has_completed(const MPID_Progress_state * since)
+{
+    MPID_Progress_state now;
+    bool has;
+
+    MPID_Progress_start(&now);
+    has = now.ch.completion_count != since->ch.completion_count;
+    MPID_Progress_end(&now);
+    return has;
+}
+
+/* Make progress until a request completes, for MAX_SILENCE at most.
+ *   is_silent  (OUT)  none has */
+static int wait_while_silent(bool * is_silent)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_Progress_state before;
+    MPL_time_t start, now;
+    double seconds = 0;
+
+    MPL_wtime(&start);
+    MPID_Progress_start(&before);
+    while (!has_completed(&before) && seconds < MAX_SILENCE) {
+        mpi_errno = poke_progress_engine();
+        MPIR_ERR_CHECK(mpi_errno);
+        MPIDI_Gpudt_poll_pause();
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+    }
+
+  fn_exit:
+    *is_silent = !has_completed(&before);
+    MPID_Progress_end(&before);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_progress(MPIR_Win * win, int rank)
+{
+    int mpi_errno = MPI_SUCCESS, dead;
+    bool is_silent;
+
+    if (likely(MPIDI_Failed_vc_count == 0) || (dead = dead_find(win)) < 0) {
+        mpi_errno = wait_progress_engine();
+        goto fn_exit;
+    }
+    if (rank >= 0 && is_dead(win, rank)) {
+        mpi_errno = dead_error(rank);
+        goto fn_exit;
+    }
+    mpi_errno = wait_while_silent(&is_silent);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (is_silent)
+        mpi_errno = dead_error(dead);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_win_test_failed(const MPIR_Win * win)
+{
+    static bool has_looked = false;
+    static MPID_Progress_state last;    /* as of the last call that saw that a request had completed */
+    static MPL_time_t since;
+    MPL_time_t now;
+    double seconds;
+    int dead;
+
+    if (likely(MPIDI_Failed_vc_count == 0) || (dead = dead_find(win)) < 0)
+        return MPI_SUCCESS;
+    MPL_wtime(&now);
+    if (!has_looked || has_completed(&last)) {
+        has_looked = true;
+        MPID_Progress_start(&last);
+        since = now;
+    }
+    MPL_wtime_diff(&since, &now, &seconds);
+    return seconds < MAX_SILENCE ? MPI_SUCCESS : dead_error(dead);
+}
+
+bool MPIDI_Gpudt_win_has_dead(const MPIR_Win * win)
+{
+    return unlikely(MPIDI_Failed_vc_count > 0) && dead_find(win) >= 0;
+}
+
+int MPIDI_Gpudt_win_free_failed(const MPIR_Win * win)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    /* As MPIDI_Gpudt_win_unmap and MPI_Win_free do */
+    if (win->gpudt && win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && win->gpudt->npeers >= 2)
+        (void) MPIR_Barrier(win->comm_ptr->node_comm, &errflag);
+    (void) MPIR_Barrier(win->comm_ptr, &errflag);
+    return dead_error(dead_find(win));
+}
+
+/* ---- requests ---- */
+
+static void awaited_free(struct awaited *a)
+{
+    DL_DELETE(awaited_requests, a);
+    if (a->is_over)
+        MPIR_Request_free(a->ureq);
+    MPL_free(a);
+}
+
+/* For MPIR_Add_finalize. */
+static int awaited_end(void *unused ATTRIBUTE((unused)))
+{
+    while (awaited_requests) {
+        /* The last reference to a communicator must not be dropped when connections are gone */
+        if (awaited_requests->is_over)
+            awaited_requests->ureq->comm = NULL;
+        awaited_free(awaited_requests);
+    }
+    is_finalizer_set = false;
+    return 0;
+}
+
+/* For request_completed_cb. */
+static int awaited_completed(MPIR_Request * ureq)
+{
+    struct awaited *a;
+
+    DL_FOREACH(awaited_requests, a) {
+        if (a->ureq == ureq)
+            break;
+    }
+    if (a)
+        awaited_free(a);
+    return MPI_SUCCESS;
+}
+
+void MPIDI_Gpudt_rma_awaited_any(const MPIR_Win * win, int rank, MPIR_Request * ureq)
+{
+    MPIDI_VC_t *vc;
+    struct awaited *a;
+
+    MPIDI_Comm_get_vc(win->comm_ptr, rank, &vc);
+    /* Of a dead process the operation cannot be issued. Without memory it is waited for whatever happens. */
+    if (vc->state == MPIDI_VC_STATE_MORIBUND || (a = MPL_malloc(sizeof(*a), MPL_MEM_RMA)) == NULL)
+        return;
+    *a = (struct awaited) {.ureq = ureq,.vc = vc };
+    DL_APPEND(awaited_requests, a);
+    ureq->dev.request_completed_cb = awaited_completed;
+    if (!is_finalizer_set)
+        MPIR_Add_finalize(awaited_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    is_finalizer_set = true;
+}
+
+void MPIDI_Gpudt_rma_vc_failed(const MPIDI_VC_t * vc)
+{
+    struct awaited *a;
+
+    /* Synchronizations look at it */
+    MPIDI_CH3_Progress_signal_completion();
+    DL_FOREACH(awaited_requests, a) {
+        if (a->vc != vc || a->is_over)
+            continue;
+        a->is_over = true;
+        MPIR_Request_add_ref(a->ureq);
+        a->ureq->dev.request_completed_cb = NULL;
+        a->ureq->status.MPI_ERROR = dead_error(vc->pg_rank);
+        MPIR_cc_set(&a->ureq->cc, 1);
+        MPID_Request_complete(a->ureq);
+    }
+}
