@@ -20,7 +20,7 @@
  *   exclusive it holds a lock alone: another one that waits for that lock gets an error
  *   unaware   it is the target of operations by messages that it never sees: the flush that waits for them
  *             is an error, and so are the next flush and the unlock
- *   requested the same with requests: waiting for them is an error
+ *   requested the same with requests: waiting for them is an error, and for later ones
  *   host      with all memory in host memory
  *
  * In all of them MPI_Win_free is an error, and MPI_Finalize ends. */
@@ -271,8 +271,10 @@ static void die_later(void)
         sleep(2);
         die(-1);
     }
-    if (rank == 0)
+    if (rank == 0) {
+        sleep(1);
         CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, VICTIM, 0, win));
+    }
 }
 
 static void unaware(void)
@@ -287,9 +289,11 @@ static void unaware(void)
     }
 }
 
+/* More than may be under way to a process that does not receive it, and more once it is dead. */
 static void requested(void)
 {
-    MPI_Request req[3];
+    enum { NGETS = 3, NPUTS = 8 };
+    MPI_Request req[NGETS + NPUTS], late[2];
 
     die_later();
     if (rank != 0)
@@ -298,8 +302,19 @@ static void requested(void)
     CHECK_MPI(MPI_Rget(result.addr, LARGE, MPI_BYTE, VICTIM, LARGE, LARGE, MPI_BYTE, win, &req[1]));
     CHECK_MPI(MPI_Rget_accumulate(origin.addr, SMALL, MPI_BYTE, result.addr, SMALL, MPI_BYTE, VICTIM,
                                   LARGE, SMALL, MPI_BYTE, MPI_REPLACE, win, &req[2]));
-    for (int i = 0; i < 3; i++)
-        failed_check("MPI_Wait", MPI_Wait(&req[i], MPI_STATUS_IGNORE));
+    for (int i = 0; i < NPUTS; i++)
+        CHECK_MPI(MPI_Rput(origin.addr, SZ, MPI_BYTE, VICTIM, 0, SZ, MPI_BYTE, win, &req[NGETS + i]));
+    /* the first puts may be complete on this side */
+    for (int i = 0; i < NGETS + NPUTS; i++) {
+        int err = MPI_Wait(&req[i], MPI_STATUS_IGNORE);
+
+        if (err || i < NGETS || i == NGETS + NPUTS - 1)
+            failed_check("MPI_Wait", err);
+    }
+    if (MPI_Rput(origin.addr, SMALL, MPI_BYTE, VICTIM, 0, SMALL, MPI_BYTE, win, &late[0]) == MPI_SUCCESS)
+        failed_check("a late MPI_Rput", MPI_Wait(&late[0], MPI_STATUS_IGNORE));
+    if (MPI_Rget(result.addr, LARGE, MPI_BYTE, VICTIM, 0, LARGE, MPI_BYTE, win, &late[1]) == MPI_SUCCESS)
+        failed_check("a late MPI_Rget", MPI_Wait(&late[1], MPI_STATUS_IGNORE));
     CHECK(MPI_Win_unlock(VICTIM, win) != MPI_SUCCESS);
 }
 

@@ -8,12 +8,14 @@
  * holds. With fault tolerance (MPIR_CVAR_ENABLE_FT) what waits for them ends with MPIX_ERR_PROC_FAILED:
  *
  *     a call for one target      at once, if that process has died
- *     any other synchronization  after MAX_SILENCE without the end of any request of this process: the
- *                                others may still complete it, and a call for them alone succeeds
+ *     any other synchronization  after MAX_SILENCE in which no request of this process has completed and
+ *                                nothing was acknowledged: the others may still complete it, and a call
+ *                                for them alone succeeds
  *     MPI_Wait for an operation  when its target dies
  *
  * User Level Failure Mitigation lets synchronizations fail that the failed process has no part in. Epochs
- * that have failed are not ended: of their window only locks of other targets can be used. */
+ * that have failed are not ended: of their window only locks of other targets can be used. ch3:sock does
+ * not tell when a process has died. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_window_impl.h"
@@ -61,16 +63,19 @@ static int dead_error(int rank)
     return mpi_errno;
 }
 
+static void state_take(MPID_Progress_state * state)
+{
+    MPID_Progress_start(state);
+    MPID_Progress_end(state);
+}
+
 /* Whether a request has completed since the state was taken. */
 static bool has_completed(const MPID_Progress_state * since)
 {
     MPID_Progress_state now;
-    bool has;
 
-    MPID_Progress_start(&now);
-    has = now.ch.completion_count != since->ch.completion_count;
-    MPID_Progress_end(&now);
-    return has;
+    state_take(&now);
+    return now.ch.completion_count != since->ch.completion_count;
 }
 
 /* Make progress until a request completes, for MAX_SILENCE at most.
@@ -83,7 +88,7 @@ static int wait_while_silent(bool * is_silent)
     double seconds = 0;
 
     MPL_wtime(&start);
-    MPID_Progress_start(&before);
+    state_take(&before);
     while (!has_completed(&before) && seconds < MAX_SILENCE) {
         mpi_errno = poke_progress_engine();
         MPIR_ERR_CHECK(mpi_errno);
@@ -94,7 +99,6 @@ static int wait_while_silent(bool * is_silent)
 
   fn_exit:
     *is_silent = !has_completed(&before);
-    MPID_Progress_end(&before);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -126,8 +130,8 @@ int MPIDI_Gpudt_win_progress(MPIR_Win * win, int rank)
 
 int MPIDI_Gpudt_win_test_failed(const MPIR_Win * win)
 {
-    static bool has_looked = false;
-    static MPID_Progress_state last;    /* as of the last call that saw that a request had completed */
+    static const MPIR_Win *looked = NULL;       /* at which window, in the last call */
+    static MPID_Progress_state last;    /* as of the last one that saw that a request had completed */
     static MPL_time_t since;
     MPL_time_t now;
     double seconds;
@@ -136,9 +140,9 @@ int MPIDI_Gpudt_win_test_failed(const MPIR_Win * win)
     if (likely(MPIDI_Failed_vc_count == 0) || (dead = dead_find(win)) < 0)
         return MPI_SUCCESS;
     MPL_wtime(&now);
-    if (!has_looked || has_completed(&last)) {
-        has_looked = true;
-        MPID_Progress_start(&last);
+    if (looked != win || has_completed(&last)) {
+        looked = win;
+        state_take(&last);
         since = now;
     }
     MPL_wtime_diff(&since, &now, &seconds);
@@ -198,21 +202,35 @@ static int awaited_completed(MPIR_Request * ureq)
     return MPI_SUCCESS;
 }
 
+/* ch3 leaves a request alone that is complete. */
+static void awaited_fail(struct awaited *a)
+{
+    a->is_over = true;
+    MPIR_Request_add_ref(a->ureq);
+    a->ureq->dev.request_completed_cb = NULL;
+    a->ureq->status.MPI_ERROR = dead_error(a->vc->pg_rank);
+    MPIR_cc_set(&a->ureq->cc, 1);
+    MPID_Request_complete(a->ureq);
+}
+
 void MPIDI_Gpudt_rma_awaited_any(const MPIR_Win * win, int rank, MPIR_Request * ureq)
 {
     MPIDI_VC_t *vc;
     struct awaited *a;
 
-    MPIDI_Comm_get_vc(win->comm_ptr, rank, &vc);
-    /* Of a dead process the operation cannot be issued. Without memory it is waited for whatever happens. */
-    if (vc->state == MPIDI_VC_STATE_MORIBUND || (a = MPL_malloc(sizeof(*a), MPL_MEM_RMA)) == NULL)
+    a = MPL_malloc(sizeof(*a), MPL_MEM_RMA);
+    if (a == NULL)              /* this request waits whatever happens */
         return;
+    MPIDI_Comm_get_vc(win->comm_ptr, rank, &vc);
     *a = (struct awaited) {.ureq = ureq,.vc = vc };
     DL_APPEND(awaited_requests, a);
     ureq->dev.request_completed_cb = awaited_completed;
     if (!is_finalizer_set)
         MPIR_Add_finalize(awaited_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
     is_finalizer_set = true;
+    /* It may wait for a lock, and never be issued */
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
+        awaited_fail(a);
 }
 
 void MPIDI_Gpudt_rma_vc_failed(const MPIDI_VC_t * vc)
@@ -222,13 +240,7 @@ void MPIDI_Gpudt_rma_vc_failed(const MPIDI_VC_t * vc)
     /* Synchronizations look at it */
     MPIDI_CH3_Progress_signal_completion();
     DL_FOREACH(awaited_requests, a) {
-        if (a->vc != vc || a->is_over)
-            continue;
-        a->is_over = true;
-        MPIR_Request_add_ref(a->ureq);
-        a->ureq->dev.request_completed_cb = NULL;
-        a->ureq->status.MPI_ERROR = dead_error(vc->pg_rank);
-        MPIR_cc_set(&a->ureq->cc, 1);
-        MPID_Request_complete(a->ureq);
+        if (a->vc == vc && !a->is_over)
+            awaited_fail(a);
     }
 }
