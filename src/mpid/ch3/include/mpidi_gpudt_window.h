@@ -55,6 +55,17 @@ static inline void MPIDI_Gpudt_win_detach(MPIR_Win * win, const void *base)
         MPIDI_Gpudt_win_detach_any(win, base);
 }
 
+/* A message wants to access this process's memory. If that is known not to be attached, the window keeps
+ * an error. */
+void MPIDI_Gpudt_win_accessed_any(const MPIR_Win * win, const void *addr, MPI_Datatype datatype);
+
+static inline void MPIDI_Gpudt_win_accessed(const MPIR_Win * win, const void *addr,
+                                            MPI_Datatype datatype)
+{
+    if (unlikely(win->gpudt))
+        MPIDI_Gpudt_win_accessed_any(win, addr, datatype);
+}
+
 /* In MPI_Win_free, before the processes wait for each other: unmap the memory of other processes that
  * they are about to free. Collective. */
 int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win);

@@ -90,6 +90,14 @@ void MPIDI_Gpudt_region_remove(struct MPIDI_Gpudt_regions *r, uint64_t base);
 bool MPIDI_Gpudt_region_find(const struct MPIDI_Gpudt_regions *r, uint64_t addr,
                              struct MPIDI_Gpudt_region *region);
 
+/* At the target of an operation: an error if the address is in GPU memory that is not attached to the
+ * window, which is dynamic. As far as that is known. */
+int MPIDI_Gpudt_win_address_check(const MPIR_Win * win, const void *addr, MPI_Datatype datatype);
+
+struct MPIDI_Gpudt_bounds {
+    uint64_t base, size;        /* in bytes */
+};
+
 /* ---- windows (ch3u_gpudt_expose.c, ch3u_gpudt_window.c) ---- */
 
 struct MPIDI_Gpudt_copy;
@@ -118,6 +126,9 @@ struct MPIDI_Gpudt_win {
     int njoined;                /* puts and gets that have joined others since the last wait */
     bool has_series;            /* before the last wait, there were some */
     struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */
+    struct MPIDI_Gpudt_bounds *attached;        /* GPU memory of this process in a dynamic window */
+    int nattached, max_attached;
+    bool is_attached_unknown;   /* there was no memory for some of that */
     int nfences;                /* of a dynamic window since there was a region; the first few */
     bool is_late;               /* a post, a lock or the end of a fence has not come in time, in this
                                  * epoch */

@@ -29,9 +29,12 @@ MPI_Aint MPIDI_Gpudt_win_expose_any(MPIR_Win * win, const void *base, MPI_Aint s
     uint64_t exposure[MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
     bool is_exposed = false;
 
-    if (node && win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
-        is_exposed = node->local_size > 1 && MPIR_Gpudt_is_loaded();
-    else if (node)
+    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC) {
+        if (!MPIR_Gpudt_is_loaded())
+            return 0;
+        return (MPI_Aint) (node && node->local_size > 1 ? EXPOSED | ON_GPU : ON_GPU);
+    }
+    if (node)
         is_exposed = MPIR_Gpudt_expose(base, size, exposure);
     if (is_exposed)
         return (MPI_Aint) (EXPOSED | ON_GPU);
@@ -129,6 +132,7 @@ static int peers_make(MPIR_Win * win, const MPI_Aint * table, char *all)
 static void win_free(struct MPIDI_Gpudt_win *w)
 {
     MPL_free(w->peer);
+    MPL_free(w->attached);
     MPL_free(w->is_gpu);
     MPL_free(w->sent);
     MPL_free(w->kept);

@@ -20,6 +20,10 @@
  * by the version that it has changed meanwhile. If that goes on, or the process has died in the
  * middle of a change, the region is not found, and the operation goes by messages.
  *
+ * Beside it each process has a list of all its attached GPU memory. An operation by messages on other GPU
+ * memory, which may be detached and not freed, is an error that its window keeps. Of host memory, whose
+ * addresses ch3 takes as they are, nothing is known.
+ *
  * Must not know when the memory may be accessed. */
 
 #include "mpidimpl.h"
@@ -123,11 +127,53 @@ static struct MPIDI_Gpudt_regions *own_regions(const MPIR_Win * win)
     return peer ? peer->regions : NULL;
 }
 
+/* The number of attached memory that has some of these addresses; -1: none. */
+static int attached_find(const struct MPIDI_Gpudt_win *w, uint64_t base, uint64_t size)
+{
+    for (int i = w->nattached - 1; i >= 0; i--) {
+        if (w->attached[i].base < base + size && base < w->attached[i].base + w->attached[i].size)
+            return i;
+    }
+    return -1;
+}
+
+/* What it overlaps has been freed without being detached. */
+static void attached_add(struct MPIDI_Gpudt_win *w, uint64_t base, uint64_t size)
+{
+    int i;
+
+    while ((i = attached_find(w, base, size)) >= 0)
+        w->attached[i] = w->attached[--w->nattached];
+    if (w->nattached == w->max_attached) {
+        const int max = 2 * w->max_attached + 8;
+        struct MPIDI_Gpudt_bounds *more = MPL_realloc(w->attached, max * sizeof(*more), MPL_MEM_RMA);
+
+        w->is_attached_unknown |= more == NULL;
+        if (more == NULL)
+            return;
+        w->attached = more;
+        w->max_attached = max;
+    }
+    w->attached[w->nattached++] = (struct MPIDI_Gpudt_bounds) {.base = base,.size = size };
+}
+
+static void attached_remove(struct MPIDI_Gpudt_win *w, uint64_t base)
+{
+    for (int i = w->nattached - 1; i >= 0; i--) {
+        if (w->attached[i].base == base) {
+            w->attached[i] = w->attached[--w->nattached];
+            break;
+        }
+    }
+}
+
 void MPIDI_Gpudt_win_attach_any(MPIR_Win * win, const void *base, MPI_Aint size)
 {
     struct MPIDI_Gpudt_regions *r = own_regions(win);
     struct MPIDI_Gpudt_region region = {.base = (uintptr_t) base,.size = (uint64_t) size };
 
+    if (MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE))
+        attached_add(win->gpudt, region.base, region.size);
     if (r)
         MPIDI_Gpudt_region_add(r, &region, MPIR_Gpudt_expose(base, size, region.exposure));
 }
@@ -136,8 +182,29 @@ void MPIDI_Gpudt_win_detach_any(MPIR_Win * win, const void *base)
 {
     struct MPIDI_Gpudt_regions *r = own_regions(win);
 
+    attached_remove(win->gpudt, (uintptr_t) base);
     if (r)
         MPIDI_Gpudt_region_remove(r, (uintptr_t) base);
+}
+
+/* The address of a derived datatype need not be that of its data. */
+int MPIDI_Gpudt_win_address_check(const MPIR_Win * win, const void *addr, MPI_Datatype datatype)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const struct MPIDI_Gpudt_win *w = win->gpudt;
+
+    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC && !w->is_attached_unknown &&
+        MPIR_DATATYPE_IS_PREDEFINED(datatype) && attached_find(w, (uintptr_t) addr, 1) < 0 &&
+        MPIDI_Gpudt_rma_ask(addr, 1, datatype))
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_RMA_RANGE, "**gpudt_detached", "**gpudt_detached %p", addr);
+    return mpi_errno;
+}
+
+void MPIDI_Gpudt_win_accessed_any(const MPIR_Win * win, const void *addr, MPI_Datatype datatype)
+{
+    int mpi_errno = MPIDI_Gpudt_win_address_check(win, addr, datatype);
+
+    MPIDI_Gpudt_win_keep(win, &mpi_errno);
 }
 
 /* ---- a process that accesses it ---- */

@@ -218,9 +218,13 @@ static void target_start(struct winmsg *msg)
     msg->win->at_completion_counter++;
     if (msg->slot >= 0)
         msg->datatype = MPIDI_Gpudt_wintypes_get(msg->win->gpudt->kept[msg->rank], msg->slot);
-    if (msg->datatype == MPI_DATATYPE_NULL) {   /* there was no memory for it when it came */
+    if (msg->datatype == MPI_DATATYPE_NULL)     /* there was no memory for it when it came */
         MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+    else
+        mpi_errno = MPIDI_Gpudt_win_address_check(msg->win, msg->addr, msg->datatype);
+    if (mpi_errno) {
         error_add(msg, mpi_errno);
+        msg->datatype = MPI_DATATYPE_NULL;
     }
     if (msg->is_get) {
         /* Its slot may be used anew before */

@@ -16,9 +16,10 @@
  *   late      memory is attached after MPI_Win_lock_all: the first operation on it is direct
  *   renewed   memory is detached and freed, and other memory attached, at the same address; also
  *             when the program has forgotten to detach it
- *   full      more regions than a table has room for; detached ones; data in two regions
+ *   full      more regions than a table has room for; data in two regions
  *   changing  two processes: the target attaches and detaches other memory during the operations
  *   freed     windows are freed while memory is attached
+ *   detached  operations on memory that has been detached and is still allocated are errors of its window
  *   attach    each driver call of MPI_Win_attach fails once. Emulated driver only */
 
 #include "rma_dynamic.h"
@@ -59,7 +60,7 @@ int main(int argc, char **argv)
     static const struct report_case tests[] = {
         {"synced", synced}, {"never", never}, {"nodes", never}, {"busy", busy}, {"late", late},
         {"renewed", renewed}, {"full", full}, {"changing", changing}, {"freed", freed},
-        {"attach", attach}
+        {"detached", detached}, {"attach", attach}
     };
     int provided;
 

@@ -39,6 +39,7 @@ void renewed(void);
 void full(void);
 void changing(void);
 void freed(void);
+void detached(void);
 void attach(void);
 
 #endif /* RMA_DYNAMIC_H_INCLUDED */

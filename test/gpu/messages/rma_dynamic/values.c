@@ -241,8 +241,6 @@ void full(void)
     MPI_Barrier(MPI_COMM_WORLD);
     small_put(&v, ROOM, SMALL, true);
     small_put(&v, ROOM - 1, SMALL, true);
-    /* the program must not do this; messages do not look */
-    small_put(&v, 0, 1, false);
     CHECK_MPI(MPI_Win_unlock_all(win));
     MPI_Barrier(MPI_COMM_WORLD);
     mem_read(&v.window, 0, seen, sizeof(seen));
@@ -340,6 +338,72 @@ void freed(void)
     }
     CHECK(ndirect() == NROUNDS);
     mem_free(&v.origin);
+}
+
+/* ---- detached ---- */
+
+/* Check that a fence returns an error of memory that is not attached. This process is origin and target, and
+ * a get that has failed is an error in the origin, too. */
+static void refused_check(const char *op, bool is_get)
+{
+    int class = MPI_SUCCESS, err = MPI_Win_fence(0, win);
+
+    if (err)
+        MPI_Error_class(err, &class);
+    if (class != MPI_ERR_RMA_RANGE && !(is_get && err))
+        report_fail("%s: error class %d: %s", op, class, err ? report_mpi_text(err) : "none");
+}
+
+/* Every operation on memory that is allocated and not attached any more, and on memory beside it that is. */
+void detached(void)
+{
+    struct values v, w;
+    double one = 1, old;
+
+    mem_alloc(&v.origin, kind, NVALUES * sizeof(double));
+    mem_alloc(&w.origin, kind, NVALUES * sizeof(double));
+    window_make();
+    values_attach(&v);
+    values_attach(&w);
+    CHECK_MPI(MPI_Win_detach(win, v.window.addr));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    messages_wait();
+    for (int op = 0; op < 6; op++) {
+        static const char *const names[] = {
+            "MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op",
+            "MPI_Compare_and_swap"
+        };
+
+        /* no other process is in a fence any more, which might return the error */
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (op == 0)
+            values_put(&v, op);
+        else if (op == 1)
+            MPI_Get(v.origin.addr, NVALUES, MPI_DOUBLE, next, v.disp, NVALUES, MPI_DOUBLE, win);
+        else if (op == 2)
+            MPI_Accumulate(&one, 1, MPI_DOUBLE, next, v.disp, 1, MPI_DOUBLE, MPI_SUM, win);
+        else if (op == 3)
+            MPI_Get_accumulate(&one, 1, MPI_DOUBLE, &old, 1, MPI_DOUBLE, next, v.disp, 1, MPI_DOUBLE,
+                               MPI_SUM, win);
+        else if (op == 4)
+            MPI_Fetch_and_op(&one, &old, MPI_DOUBLE, next, v.disp, MPI_SUM, win);
+        else
+            MPI_Compare_and_swap(&one, &one, &old, MPI_INT, next, v.disp, win);
+        refused_check(names[op], op == 1);
+        values_put(&w, op);
+        CHECK_MPI(MPI_Win_fence(0, win));
+        values_check(&w, op);
+    }
+    CHECK_MPI(MPI_Win_attach(win, v.window.addr, v.window.sz));
+    MPI_Barrier(MPI_COMM_WORLD);
+    values_put(&v, 7);
+    CHECK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, win));
+    values_check(&v, 7);
+    CHECK_MPI(MPI_Win_free(&win));
+    mem_free(&v.window);
+    mem_free(&w.window);
+    mem_free(&v.origin);
+    mem_free(&w.origin);
 }
 
 /* ---- attach ---- */
