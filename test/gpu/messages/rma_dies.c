@@ -23,7 +23,7 @@
  *   requested the same with requests: waiting for them is an error, and for later ones
  *   host      with all memory in host memory
  *
- * In all of them MPI_Win_free is an error, and MPI_Finalize ends. */
+ * But for requested, MPI_Win_free is an error, and MPI_Finalize ends. */
 
 #include "report.h"
 #include "side.h"
@@ -289,7 +289,8 @@ static void unaware(void)
     }
 }
 
-/* More than may be under way to a process that does not receive it, and more once it is dead. */
+/* More than may be under way to a process that does not receive it, and more once it is dead. Such a process
+ * keeps what memory its node's processes have for sending, so that they cannot go on. */
 static void requested(void)
 {
     enum { NGETS = 3, NPUTS = 8 };
@@ -297,7 +298,7 @@ static void requested(void)
 
     die_later();
     if (rank != 0)
-        return;
+        _exit(report_done());
     CHECK_MPI(MPI_Rget(result.addr, SMALL, MPI_BYTE, VICTIM, 0, SMALL, MPI_BYTE, win, &req[0]));
     CHECK_MPI(MPI_Rget(result.addr, LARGE, MPI_BYTE, VICTIM, LARGE, LARGE, MPI_BYTE, win, &req[1]));
     CHECK_MPI(MPI_Rget_accumulate(origin.addr, SMALL, MPI_BYTE, result.addr, SMALL, MPI_BYTE, VICTIM,
@@ -316,6 +317,7 @@ static void requested(void)
     if (MPI_Rget(result.addr, LARGE, MPI_BYTE, VICTIM, 0, LARGE, MPI_BYTE, win, &late[1]) == MPI_SUCCESS)
         failed_check("a late MPI_Rget", MPI_Wait(&late[1], MPI_STATUS_IGNORE));
     CHECK(MPI_Win_unlock(VICTIM, win) != MPI_SUCCESS);
+    _exit(report_done());
 }
 
 /* The others can communicate. */
