@@ -169,6 +169,9 @@ EMU_EXPORT CUresult CUDAAPI cuDeviceGetAttribute(int *value, CUdevice_attribute 
         case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
             *value = emu_config.ipc;
             break;
+        case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+            *value = emu_config.ipc ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
+            break;
         case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
             *value = emu_config.concurrent_managed;
             break;

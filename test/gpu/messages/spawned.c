@@ -6,12 +6,15 @@
 /* Tests messages with GPU buffers between processes that were not started together. One process,
  * which spawns others, one after another.
  *
- * Usage: spawned [direct|dies|connected]
+ * Usage: spawned [direct|dies|connected|far COMMAND...]
  *   direct     with MPIR_CVAR_GPUDT_DIRECT=always: messages are copied from the memory of the other
  *              process, and nothing of it is mapped after it is disconnected
  *   dies       likewise, and the first one dies; to be run as peer_dies is
  *   connected  with MPIR_CVAR_GPUDT_DIRECT=always: two spawned processes connect to each other and
- *              disconnect, several times. Memory that stays allocated is mapped again each time */
+ *              disconnect, several times. Memory that stays allocated is mapped again each time
+ *   far        with MPIR_CVAR_GPUDT_DIRECT=always: the others run under a command that makes the processes'
+ *              memory inaccessible to each other, as by another user or name space. All messages go over
+ *              the network */
 
 #include "report.h"
 #include "side.h"
@@ -24,6 +27,7 @@
 #define NROUNDS 3
 #define NKEPT 100000           /* ints */
 #define POOL "memfd:mpich-gpudt"
+#define MAX_ARGS 16
 
 static enum mem_kind device_kind = MEM__DEVICE; /* memory of the process's own GPU */
 
@@ -129,6 +133,29 @@ static void parent(const char *program, int is_direct, int dies)
         CHECK_MPI(MPI_Comm_disconnect(&inter));
         check_unmapped();
     }
+}
+
+/* The words of a command, and then the program, which spawns nothing. */
+static void parent_of_far(char *program, char *const *command)
+{
+    char *args[MAX_ARGS] = { NULL };
+    int n = 0, failures = 0;
+    MPI_Comm inter;
+
+    while (command[n + 1] && n < MAX_ARGS - 2) {
+        args[n] = command[n + 1];
+        n++;
+    }
+    args[n] = program;
+    CHECK_MPI(MPI_Comm_spawn(command[0], args, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                             MPI_ERRCODES_IGNORE));
+    exchanges(inter, 1);
+    CHECK_MPI(MPI_Recv(&failures, 1, MPI_INT, 0, 2, inter, MPI_STATUS_IGNORE));
+    CHECK(failures == 0);
+    CHECK_MPI(MPI_Send(&(int) {1}, 1, MPI_INT, 0, 3, inter));
+    CHECK(copies() == 0);
+    CHECK_MPI(MPI_Comm_disconnect(&inter));
+    check_unmapped();
 }
 
 /* Exchange buffers that stay allocated. */
@@ -243,6 +270,8 @@ int main(int argc, char **argv)
     gpu_set_current(0);
     if (is_parent && what[0] == 'c')
         parent_of_connected(argv[0]);
+    else if (is_parent && what[0] == 'f')
+        parent_of_far(argv[0], argv + 2);
     else if (is_parent)
         parent(argv[0], is_direct, dies);
     else if (what[0])

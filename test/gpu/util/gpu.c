@@ -74,6 +74,22 @@ static void function_find(PFN_cuGetProcAddress_v12000 find, const char *name, in
     }
 }
 
+/* What GPUs whose memory cannot be shared do not have. */
+static void kinds_find(void)
+{
+    CUdevice dev;
+    int types, has_files;
+
+    CU(DeviceGet(&dev, 0));
+    CU(DeviceGetAttribute(&types, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, dev));
+    CU(DeviceGetAttribute(&has_files, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                          dev));
+    if (!(types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        mem_without(MEM__SHARED_POOL);
+    if (!has_files)
+        mem_without(MEM__SHAREABLE);
+}
+
 int gpu_open(void)
 {
     PFN_cuGetProcAddress_v12000 find;
@@ -105,6 +121,8 @@ int gpu_open(void)
     CU(DeviceGetCount(&ndevices));
     if (ndevices > MAX_DEVICES)
         ndevices = MAX_DEVICES;
+    if (ndevices > 0)
+        kinds_find();
     return ndevices;
 }
 

@@ -36,6 +36,7 @@
     F(CtxEnablePeerAccess, 4000, 4000)                                          \
     F(CtxDisablePeerAccess, 4000, 4000)                                         \
     F(DeviceCanAccessPeer, 4000, 4000)                                          \
+    F(DeviceGetAttribute, 2000, 2000)                                           \
     F(MemGetInfo, 3020, 3020)                                                   \
     F(MemAlloc, 3020, 3020)                                                     \
     F(MemFree, 3020, 3020)                                                      \
