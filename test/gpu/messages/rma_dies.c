@@ -17,7 +17,8 @@
  *   lock_all  it is an origin: operations of another one on the same target succeed
  *   waited    it is an origin between MPI_Win_start and MPI_Win_complete: MPI_Win_wait is an error
  *   tested    the same with MPI_Win_test
- *   exclusive it holds a lock alone: another one that waits for that lock gets an error
+ *   exclusive it holds a lock alone: another one gets that lock
+ *   locking   the same, and it does not wait for the lock
  *   unaware   it is the target of operations by messages that it never sees: the flush that waits for them
  *             is an error, and so are the next flush and the unlock
  *   requested the same with requests: waiting for them is an error, and for later ones
@@ -213,6 +214,7 @@ static void origin_dies(void)
     MPI_Group_incl(all, 1, &ranks[1], &source);
     if (rank == 0)
         CHECK_MPI(MPI_Win_post(source, 0, win));
+    MPI_Barrier(MPI_COMM_WORLD);
     if (rank == VICTIM) {
         CHECK_MPI(MPI_Win_start(target, 0, win));
         die(0);
@@ -240,6 +242,28 @@ static void tested(void)
         failed_check("MPI_Win_test", err);
 }
 
+/* Process 2 does operations on process 0, for which it needs the lock of the dead. */
+static void lock_after(void)
+{
+    MPI_Request req;
+
+    if (rank == 2) {
+        CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+        CHECK_MPI(MPI_Rget(result.addr, LARGE, MPI_BYTE, 0, LARGE, LARGE, MPI_BYTE, win, &req));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        check("what was got", &result, 0, 0, LARGE, LARGE);
+        operate(0, SMALL);
+        CHECK_MPI(MPI_Win_unlock(0, win));
+    }
+    /* process 0 makes progress */
+    if (rank == 0)
+        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    else
+        CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD));
+    if (rank == 0)
+        check("what was put", &window, 0, 2, 0, SMALL);
+}
+
 static void exclusive(void)
 {
     if (rank == VICTIM) {
@@ -251,16 +275,21 @@ static void exclusive(void)
     if (rank == VICTIM)
         die(0);
     death_wait();
-    if (rank == 2) {
+    lock_after();
+}
+
+/* Process 0 may know of the death before it reads the request for the lock. */
+static void locking(void)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == VICTIM) {
         CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
-        operate(0, SMALL);
-        failed_check("MPI_Win_unlock", MPI_Win_unlock(0, win));
+        die(0);
     }
-    /* process 0 makes progress */
     if (rank == 0)
-        CHECK_MPI(MPI_Recv(NULL, 0, MPI_BYTE, 2, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    else
-        CHECK_MPI(MPI_Send(NULL, 0, MPI_BYTE, 0, 3, MPI_COMM_WORLD));
+        sleep(1);
+    death_wait();
+    lock_after();
 }
 
 /* It makes no progress any more when the others start, so that it does not answer. */
@@ -336,6 +365,7 @@ int main(int argc, char **argv)
     static const struct report_case tests[] = {
         {"fence", fence}, {"posted", posted}, {"locked", locked}, {"unmapped", unmapped},
         {"lock_all", lock_all}, {"waited", waited}, {"tested", tested}, {"exclusive", exclusive},
+        {"locking", locking},
         {"unaware", unaware}, {"requested", requested}
     };
 

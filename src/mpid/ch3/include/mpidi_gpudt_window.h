@@ -150,8 +150,24 @@ static inline void MPIDI_Gpudt_rma_awaited(const MPIR_Win * win, int rank, MPIR_
         MPIDI_Gpudt_rma_awaited_any(win, rank, ureq);
 }
 
-/* A connection has failed. */
+/* MPIDI_CH3I_Try_acquire_win_lock and MPIDI_CH3I_Release_lock for an origin. With fault tolerance, a lock
+ * that has not been released by a dead one does not keep others from it.
+ *   vc  (IN)  NULL: this process */
+int MPIDI_Gpudt_win_lock_acquire(MPIR_Win * win, const MPIDI_VC_t * vc, int lock_type);
+int MPIDI_Gpudt_win_lock_release(MPIR_Win * win, const MPIDI_VC_t * vc);
+
+/* Whether MPIDI_CH3I_Release_lock is granting locks (in ch3u_handle_recv_req.c), within which no other lock can
+ * be released; it has ended. */
+bool MPIDI_Gpudt_win_lock_is_releasing(void);
+void MPIDI_Gpudt_win_locks_released(void);
+
+/* The error of an answer to an origin: none with fault tolerance if that has died, since what it has sent
+ * before may be read afterwards. */
+int MPIDI_Gpudt_rma_answered(const MPIDI_VC_t * vc, int mpi_errno);
+
+/* A connection fails, and has failed. */
 void MPIDI_Gpudt_rma_vc_failed(const MPIDI_VC_t * vc);
+void MPIDI_Gpudt_rma_vc_ended(const MPIDI_VC_t * vc);
 
 /* ---- operations ---- */
 

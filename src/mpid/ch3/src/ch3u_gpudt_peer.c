@@ -157,4 +157,5 @@ void MPIDI_Gpudt_vc_ended(const MPIDI_VC_t * vc)
         gone = p;
     }
     gone_drop();
+    MPIDI_Gpudt_rma_vc_ended(vc);
 }

@@ -4,14 +4,17 @@
  */
 
 /* Windows, in any memory, of which a process has died. ch3 counts what the others have to answer, and no
- * answer comes from the dead: neither its acknowledgements, nor the end of its epochs, nor the locks that it
- * holds. With fault tolerance (MPIR_CVAR_ENABLE_FT) what waits for them ends with MPIX_ERR_PROC_FAILED:
+ * answer comes from the dead: neither its acknowledgements, nor the end of its epochs. With fault tolerance
+ * (MPIR_CVAR_ENABLE_FT) what waits for them ends with MPIX_ERR_PROC_FAILED:
  *
  *     a call for one target      at once, if that process has died
  *     any other synchronization  after MAX_SILENCE in which no request of this process has completed and
  *                                nothing was acknowledged: the others may still complete it, and a call
  *                                for them alone succeeds
  *     MPI_Wait for an operation  when its target dies
+ *
+ * Its locks are released, as ch3 does not know who holds one: what it has sent before may ask for one when
+ * its death is known already, so that is looked at again when another process waits for it.
  *
  * User Level Failure Mitigation lets synchronizations fail that the failed process has no part in. Epochs
  * that have failed are not ended: of their window only locks of other targets can be used. ch3:sock does
@@ -34,6 +37,55 @@ struct awaited {
 
 static struct awaited *awaited_requests = NULL;
 static bool is_finalizer_set = false;
+
+/* With fault tolerance: locks of this process's windows that others hold. */
+struct holder {
+    MPIR_Win *win;
+    const MPIDI_VC_t *vc;
+    struct holder *next, *prev;
+};
+
+static struct holder *holders = NULL;
+static bool has_all_holders = true;     /* there was memory for each of them */
+static bool is_release_due = false;     /* of dead holders */
+
+/* ---- end ---- */
+
+static void awaited_free(struct awaited *a)
+{
+    DL_DELETE(awaited_requests, a);
+    if (a->is_over)
+        MPIR_Request_free(a->ureq);
+    MPL_free(a);
+}
+
+/* For MPIR_Add_finalize. */
+static int lists_end(void *unused ATTRIBUTE((unused)))
+{
+    struct holder *h, *next;
+
+    DL_FOREACH_SAFE(holders, h, next) {
+        DL_DELETE(holders, h);
+        MPL_free(h);
+    }
+    has_all_holders = true;
+    is_release_due = false;
+    while (awaited_requests) {
+        /* The last reference to a communicator must not be dropped when connections are gone */
+        if (awaited_requests->is_over)
+            awaited_requests->ureq->comm = NULL;
+        awaited_free(awaited_requests);
+    }
+    is_finalizer_set = false;
+    return 0;
+}
+
+static void finalizer_set(void)
+{
+    if (!is_finalizer_set)
+        MPIR_Add_finalize(lists_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    is_finalizer_set = true;
+}
 
 /* ---- synchronizations ---- */
 
@@ -165,28 +217,106 @@ int MPIDI_Gpudt_win_free_failed(const MPIR_Win * win)
     return dead_error(dead_find(win));
 }
 
-/* ---- requests ---- */
+/* ---- locks ---- */
 
-static void awaited_free(struct awaited *a)
+/* Forget a holder. Returns whether there was one.
+ *   win, vc  (IN)  of which; NULL: any, whose process has died */
+static bool holder_drop(const MPIR_Win * win, const MPIDI_VC_t * vc, MPIR_Win ** of)
 {
-    DL_DELETE(awaited_requests, a);
-    if (a->is_over)
-        MPIR_Request_free(a->ureq);
-    MPL_free(a);
-}
+    struct holder *h;
 
-/* For MPIR_Add_finalize. */
-static int awaited_end(void *unused ATTRIBUTE((unused)))
-{
-    while (awaited_requests) {
-        /* The last reference to a communicator must not be dropped when connections are gone */
-        if (awaited_requests->is_over)
-            awaited_requests->ureq->comm = NULL;
-        awaited_free(awaited_requests);
+    DL_FOREACH(holders, h) {
+        if ((win == NULL || h->win == win) &&
+            (vc ? h->vc == vc : h->vc->state == MPIDI_VC_STATE_MORIBUND))
+            break;
     }
-    is_finalizer_set = false;
-    return 0;
+    if (h == NULL)
+        return false;
+    *of = h->win;
+    DL_DELETE(holders, h);
+    MPL_free(h);
+    return true;
 }
+
+/* Release the locks of those that have died, or do so when a release has ended.
+ *   win  (IN)  NULL: of all windows */
+static void dead_release(const MPIR_Win * win)
+{
+    MPIR_Win *of;
+
+    is_release_due |= MPIDI_Gpudt_win_lock_is_releasing();
+    while (!MPIDI_Gpudt_win_lock_is_releasing() && holder_drop(win, NULL, &of)) {
+        int mpi_errno = MPIDI_CH3I_Release_lock(of);
+
+        MPIDI_Gpudt_win_keep(of, &mpi_errno);
+    }
+}
+
+static void holder_add(MPIR_Win * win, const MPIDI_VC_t * vc)
+{
+    struct holder *h = MPL_malloc(sizeof(*h), MPL_MEM_RMA);
+
+    has_all_holders &= h != NULL;
+    if (h == NULL)
+        return;
+    *h = (struct holder) {.win = win,.vc = vc };
+    DL_APPEND(holders, h);
+    finalizer_set();
+}
+
+void MPIDI_Gpudt_win_locks_released(void)
+{
+    if (unlikely(is_release_due)) {
+        is_release_due = false;
+        dead_release(NULL);
+    }
+}
+
+static bool is_own(const MPIR_Win * win, const MPIDI_VC_t * vc)
+{
+    MPIDI_VC_t *own;
+
+    MPIDI_Comm_get_vc(win->comm_ptr, win->comm_ptr->rank, &own);
+    return vc == own;
+}
+
+int MPIDI_Gpudt_win_lock_acquire(MPIR_Win * win, const MPIDI_VC_t * vc, int lock_type)
+{
+    int is_acquired = MPIDI_CH3I_Try_acquire_win_lock(win, lock_type);
+
+    if (likely(!MPIR_CVAR_ENABLE_FT))
+        return is_acquired;
+    if (!is_acquired) {
+        dead_release(win);
+        is_acquired = MPIDI_CH3I_Try_acquire_win_lock(win, lock_type);
+    }
+    if (is_acquired && vc && !is_own(win, vc))
+        holder_add(win, vc);
+    return is_acquired;
+}
+
+int MPIDI_Gpudt_win_lock_release(MPIR_Win * win, const MPIDI_VC_t * vc)
+{
+    MPIR_Win *of;
+
+    /* It may have been released when that process died */
+    if (unlikely(MPIR_CVAR_ENABLE_FT) && !holder_drop(win, vc, &of) && has_all_holders)
+        return MPI_SUCCESS;
+    return MPIDI_CH3I_Release_lock(win);
+}
+
+int MPIDI_Gpudt_rma_answered(const MPIDI_VC_t * vc, int mpi_errno)
+{
+    return MPIR_CVAR_ENABLE_FT && vc->state == MPIDI_VC_STATE_MORIBUND ? MPI_SUCCESS : mpi_errno;
+}
+
+void MPIDI_Gpudt_rma_vc_ended(const MPIDI_VC_t * vc)
+{
+    if (vc->state == MPIDI_VC_STATE_MORIBUND)
+        dead_release(NULL);
+}
+
+/* ---- requests ---- */
 
 /* For request_completed_cb. */
 static int awaited_completed(MPIR_Request * ureq)
@@ -225,9 +355,7 @@ void MPIDI_Gpudt_rma_awaited_any(const MPIR_Win * win, int rank, MPIR_Request * 
     *a = (struct awaited) {.ureq = ureq,.vc = vc };
     DL_APPEND(awaited_requests, a);
     ureq->dev.request_completed_cb = awaited_completed;
-    if (!is_finalizer_set)
-        MPIR_Add_finalize(awaited_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
-    is_finalizer_set = true;
+    finalizer_set();
     /* It may wait for a lock, and never be issued */
     if (vc->state == MPIDI_VC_STATE_MORIBUND)
         awaited_fail(a);
