@@ -13,8 +13,8 @@
  *                                for them alone succeeds
  *     MPI_Wait for an operation  when its target dies
  *
- * Its locks are released, as ch3 does not know who holds one: what it has sent before may ask for one when
- * its death is known already, so that is looked at again when another process waits for it.
+ * The locks that it holds are released. ch3 does not know who holds one, so there is a list. What a process has
+ * sent may ask for a lock when its death is known already: that is looked at when another one waits.
  *
  * User Level Failure Mitigation lets synchronizations fail that the failed process has no part in. Epochs
  * that have failed are not ended: of their window only locks of other targets can be used. ch3:sock does
