@@ -112,14 +112,20 @@ static void fence(void)
     failed_check("MPI_Win_fence", MPI_Win_fence(0, win));
 }
 
-static void posted(void)
+static MPI_Group group_of(int member)
 {
-    const int ranks[] = { 0, VICTIM };
-    MPI_Group all, target, source;
+    MPI_Group all, one;
 
     MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_incl(all, 1, &ranks[0], &source);
-    MPI_Group_incl(all, 1, &ranks[1], &target);
+    MPI_Group_incl(all, 1, &member, &one);
+    MPI_Group_free(&all);
+    return one;
+}
+
+static void posted(void)
+{
+    MPI_Group target = group_of(VICTIM), source = group_of(0);
+
     if (rank == VICTIM) {
         CHECK_MPI(MPI_Win_post(source, 0, win));
         MPI_Barrier(MPI_COMM_WORLD);
@@ -133,7 +139,6 @@ static void posted(void)
         operate(VICTIM, LARGE);
         failed_check("MPI_Win_complete", MPI_Win_complete(win));
     }
-    MPI_Group_free(&all);
     MPI_Group_free(&source);
     MPI_Group_free(&target);
 }
@@ -206,12 +211,8 @@ static void lock_all(void)
 /* The dead process is an origin in an epoch of this process's window. */
 static void origin_dies(void)
 {
-    const int ranks[] = { 0, VICTIM };
-    MPI_Group all, target, source;
+    MPI_Group target = group_of(0), source = group_of(VICTIM);
 
-    MPI_Comm_group(MPI_COMM_WORLD, &all);
-    MPI_Group_incl(all, 1, &ranks[0], &target);
-    MPI_Group_incl(all, 1, &ranks[1], &source);
     if (rank == 0)
         CHECK_MPI(MPI_Win_post(source, 0, win));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -219,7 +220,6 @@ static void origin_dies(void)
         CHECK_MPI(MPI_Win_start(target, 0, win));
         die(0);
     }
-    MPI_Group_free(&all);
     MPI_Group_free(&source);
     MPI_Group_free(&target);
 }
