@@ -140,13 +140,14 @@ bool MPIDI_Gpudt_win_has_dead(const MPIR_Win * win);
  * is freed. */
 int MPIDI_Gpudt_win_free_failed(const MPIR_Win * win);
 
-/* With fault tolerance: an operation with a request has been given to ch3. Should its target die, the
- * request ends with an error. */
+/* With fault tolerance: an operation has been given to ch3. Should its target die, its request ends with an
+ * error.
+ *   ureq  (IN)  NULL: it has none */
 void MPIDI_Gpudt_rma_awaited_any(const MPIR_Win * win, int rank, MPIR_Request * ureq);
 
 static inline void MPIDI_Gpudt_rma_awaited(const MPIR_Win * win, int rank, MPIR_Request * ureq)
 {
-    if (unlikely(MPIR_CVAR_ENABLE_FT))
+    if (unlikely(ureq && MPIR_CVAR_ENABLE_FT))
         MPIDI_Gpudt_rma_awaited_any(win, rank, ureq);
 }
 
