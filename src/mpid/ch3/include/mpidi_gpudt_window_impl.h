@@ -60,6 +60,10 @@ void MPIDI_Gpudt_winlock_release(struct MPIDI_Gpudt_winlock *lock, int mine);
 
 /* ---- memory attached to dynamic windows (ch3u_gpudt_regions.c) ---- */
 
+struct MPIDI_Gpudt_bounds {
+    uint64_t base, size;        /* in bytes */
+};
+
 /* The GPU memory that a process has attached to a window, as far as others can map it; in memory that
  * the processes of the node share. All zero: none. */
 struct MPIDI_Gpudt_regions;
@@ -93,10 +97,6 @@ bool MPIDI_Gpudt_region_find(const struct MPIDI_Gpudt_regions *r, uint64_t addr,
 /* At the target of an operation: an error if the address is in GPU memory that is not attached to the
  * window, which is dynamic. As far as that is known. */
 int MPIDI_Gpudt_win_address_check(const MPIR_Win * win, const void *addr, MPI_Datatype datatype);
-
-struct MPIDI_Gpudt_bounds {
-    uint64_t base, size;        /* in bytes */
-};
 
 /* ---- windows (ch3u_gpudt_expose.c, ch3u_gpudt_window.c) ---- */
 
@@ -145,6 +145,13 @@ struct MPIDI_Gpudt_peer *MPIDI_Gpudt_win_peer(const MPIR_Win * win, int rank);
 /* Whether this process may map memory of another one in the window: of a dynamic window, some that it
  * has or had attached. */
 bool MPIDI_Gpudt_peer_is_mapped(const struct MPIDI_Gpudt_peer *peer);
+
+/* Whether the processes of the node unmap the window's memory, and wait for each other before, when it is
+ * freed. */
+static inline bool MPIDI_Gpudt_win_is_unmapped(const MPIR_Win * win)
+{
+    return win->gpudt && win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && win->gpudt->npeers > 1;
+}
 
 /* The memory that an operation accesses.
  *   datatype  (IN)      what is there

@@ -223,7 +223,7 @@ int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win)
     const struct MPIDI_Gpudt_win *w = win->gpudt;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
-    if (win->create_flavor != MPI_WIN_FLAVOR_ALLOCATE || w->npeers < 2)
+    if (!MPIDI_Gpudt_win_is_unmapped(win))
         goto fn_exit;
     /* As long as a process may send messages from the memory, others may map it again */
     mpi_errno = MPIR_Barrier(win->comm_ptr->node_comm, &errflag);

@@ -37,9 +37,7 @@
 struct MPIDI_Gpudt_regions {
     MPL_atomic_uint64_t version;        /* odd: a change is being made. 0: there never was a region */
     int n;
-    struct {
-        uint64_t base, size;
-    } bounds[MAX_REGIONS];
+    struct MPIDI_Gpudt_bounds bounds[MAX_REGIONS];
     uint64_t exposure[MAX_REGIONS][MPIR_GPUDT_EXPOSURE_SZ / sizeof(uint64_t)];
 };
 
@@ -70,14 +68,24 @@ static void change_end(struct MPIDI_Gpudt_regions *r)
     MPL_atomic_release_store_uint64(&r->version, version + 1);
 }
 
-/* The number of a region that has some of these addresses; -1: none. */
-static int overlap_find(const struct MPIDI_Gpudt_regions *r, uint64_t base, uint64_t size)
+/* Which of n regions has some of these addresses; -1: none. */
+static int overlap_find(const struct MPIDI_Gpudt_bounds *bounds, int n, uint64_t base, uint64_t size)
 {
-    for (int i = 0; i < r->n; i++) {
-        if (r->bounds[i].base < base + size && base < r->bounds[i].base + r->bounds[i].size)
+    for (int i = 0; i < n; i++) {
+        if (bounds[i].base < base + size && base < bounds[i].base + bounds[i].size)
             return i;
     }
     return -1;
+}
+
+/* Which of n regions begins at an address; -1: none. */
+static int base_find(const struct MPIDI_Gpudt_bounds *bounds, int n, uint64_t base)
+{
+    int i = n - 1;
+
+    while (i >= 0 && bounds[i].base != base)
+        i--;
+    return i;
 }
 
 static void region_remove(struct MPIDI_Gpudt_regions *r, int i)
@@ -91,12 +99,12 @@ static void region_remove(struct MPIDI_Gpudt_regions *r, int i)
 void MPIDI_Gpudt_region_add(struct MPIDI_Gpudt_regions *r, const struct MPIDI_Gpudt_region *region,
                             bool is_exposed)
 {
-    int i = overlap_find(r, region->base, region->size);
+    int i = overlap_find(r->bounds, r->n, region->base, region->size);
 
     if (!is_exposed && i < 0)
         return;
     change_begin(r);
-    for (; i >= 0; i = overlap_find(r, region->base, region->size))
+    for (; i >= 0; i = overlap_find(r->bounds, r->n, region->base, region->size))
         region_remove(r, i);
     if (is_exposed && r->n < MAX_REGIONS) {
         r->bounds[r->n].base = region->base;
@@ -109,14 +117,13 @@ void MPIDI_Gpudt_region_add(struct MPIDI_Gpudt_regions *r, const struct MPIDI_Gp
 
 void MPIDI_Gpudt_region_remove(struct MPIDI_Gpudt_regions *r, uint64_t base)
 {
-    for (int i = 0; i < r->n; i++) {
-        if (r->bounds[i].base == base) {
-            change_begin(r);
-            region_remove(r, i);
-            change_end(r);
-            break;
-        }
-    }
+    const int i = base_find(r->bounds, r->n, base);
+
+    if (i < 0)
+        return;
+    change_begin(r);
+    region_remove(r, i);
+    change_end(r);
 }
 
 /* The table of this process; NULL: none. */
@@ -127,22 +134,12 @@ static struct MPIDI_Gpudt_regions *own_regions(const MPIR_Win * win)
     return peer ? peer->regions : NULL;
 }
 
-/* The number of attached memory that has some of these addresses; -1: none. */
-static int attached_find(const struct MPIDI_Gpudt_win *w, uint64_t base, uint64_t size)
-{
-    for (int i = w->nattached - 1; i >= 0; i--) {
-        if (w->attached[i].base < base + size && base < w->attached[i].base + w->attached[i].size)
-            return i;
-    }
-    return -1;
-}
-
 /* What it overlaps has been freed without being detached. */
 static void attached_add(struct MPIDI_Gpudt_win *w, uint64_t base, uint64_t size)
 {
     int i;
 
-    while ((i = attached_find(w, base, size)) >= 0)
+    while ((i = overlap_find(w->attached, w->nattached, base, size)) >= 0)
         w->attached[i] = w->attached[--w->nattached];
     if (w->nattached == w->max_attached) {
         const int max = 2 * w->max_attached + 8;
@@ -159,12 +156,10 @@ static void attached_add(struct MPIDI_Gpudt_win *w, uint64_t base, uint64_t size
 
 static void attached_remove(struct MPIDI_Gpudt_win *w, uint64_t base)
 {
-    for (int i = w->nattached - 1; i >= 0; i--) {
-        if (w->attached[i].base == base) {
-            w->attached[i] = w->attached[--w->nattached];
-            break;
-        }
-    }
+    const int i = base_find(w->attached, w->nattached, base);
+
+    if (i >= 0)
+        w->attached[i] = w->attached[--w->nattached];
 }
 
 void MPIDI_Gpudt_win_attach_any(MPIR_Win * win, const void *base, MPI_Aint size)
@@ -194,7 +189,8 @@ int MPIDI_Gpudt_win_address_check(const MPIR_Win * win, const void *addr, MPI_Da
     const struct MPIDI_Gpudt_win *w = win->gpudt;
 
     if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC && !w->is_attached_unknown &&
-        MPIR_DATATYPE_IS_PREDEFINED(datatype) && attached_find(w, (uintptr_t) addr, 1) < 0 &&
+        MPIR_DATATYPE_IS_PREDEFINED(datatype) &&
+        overlap_find(w->attached, w->nattached, (uintptr_t) addr, 1) < 0 &&
         MPIDI_Gpudt_rma_ask(addr, 1, datatype))
         MPIR_ERR_SET1(mpi_errno, MPI_ERR_RMA_RANGE, "**gpudt_detached", "**gpudt_detached %p", addr);
     return mpi_errno;

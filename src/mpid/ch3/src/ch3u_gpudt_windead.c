@@ -211,7 +211,7 @@ int MPIDI_Gpudt_win_free_failed(const MPIR_Win * win)
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
 
     /* As MPIDI_Gpudt_win_unmap and MPI_Win_free do */
-    if (win->gpudt && win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && win->gpudt->npeers >= 2)
+    if (MPIDI_Gpudt_win_is_unmapped(win))
         (void) MPIR_Barrier(win->comm_ptr->node_comm, &errflag);
     (void) MPIR_Barrier(win->comm_ptr, &errflag);
     return dead_error(dead_find(win));
