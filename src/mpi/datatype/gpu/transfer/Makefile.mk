@@ -61,8 +61,10 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_storage.c  \
     src/mpi/datatype/gpu/transfer/gpudt_stream.c   \
     src/mpi/datatype/gpu/transfer/gpudt_temp.c     \
+    src/mpi/datatype/gpu/transfer/gpudt_timing.c   \
     src/mpi/datatype/gpu/transfer/gpudt_update.c   \
     src/mpi/datatype/gpu/transfer/gpudt_update_parts.c \
     src/mpi/datatype/gpu/transfer/gpudt_way.c      \
-    src/mpi/datatype/gpu/transfer/gpudt_window.c
+    src/mpi/datatype/gpu/transfer/gpudt_window.c   \
+    src/mpi/datatype/gpu/transfer/gpudt_within.c
 endif BUILD_GPUDT_CUDA

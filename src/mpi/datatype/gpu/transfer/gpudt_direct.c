@@ -14,6 +14,7 @@
 #include "gpudt_shared.h"
 #include "gpudt_start.h"
 #include "gpudt_vars.h"
+#include "gpudt_within.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
 #include "type/gpudt_wire.h"
@@ -208,6 +209,16 @@ enum copy {
     COPY__PUSH                  /* to the offered one; the other one may have been freed */
 };
 
+/* Whether a copy would be the only one of this process, so that the time it takes says something. */
+static bool is_idle(const MPII_Gpudt_engine_t * engine)
+{
+    for (int i = 0; i < MPII_GPUDT_NLANES; i++) {
+        if (MPL_atomic_relaxed_load_int(&engine->nflying[i]))
+            return false;
+    }
+    return true;
+}
+
 /* Start to copy between an offered buffer and one of this process. Parameters as of
  * MPIR_Gpudt_offer_pull. */
 static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
@@ -247,6 +258,8 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
     work->queued.may_wait = work->queued.may_lead = copy == COPY__PULL;
+    if (MPII_Gpudt_within(buffer, offer) == MPII_GPUDT_WITHIN__COPIER && is_idle(engine))
+        MPII_Gpudt_timing_begin(&work->timing);
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -321,6 +334,14 @@ void MPIR_Gpudt_burst_set(bool is_on)
     MPII_Gpudt_batch_burst(is_on);
 }
 
+/* Whether to copy what another process of the same GPU asks this one to copy for both. */
+static bool may_push(const MPIR_Gpudt_offer_t * offer, const MPIR_Gpudt_buffer * buffer, int64_t n)
+{
+    return MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto ||
+        MPII_Gpudt_within(buffer, offer) != MPII_GPUDT_WITHIN__COPIER ||
+        MPII_Gpudt_within_is_good(n, offer->type_sz || buffer->side.type);
+}
+
 int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
                           MPIR_Gpudt_buffer * buffer, MPI_Aint n, MPIR_Gpudt_op ** op,
                           bool * is_taken, bool * is_final)
@@ -329,7 +350,9 @@ int MPIR_Gpudt_offer_push(const MPIR_Gpudt_offer_t * offer, const void *type,
 
     MPIR_FUNC_ENTER;
 
-    *is_final = false;
+    *is_final = *is_taken = false;
+    if (!may_push(offer, buffer, n))
+        goto fn_exit;
     mpi_errno = copy_start(offer, type, buffer, n, COPY__PUSH, op, is_taken);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (*is_taken)

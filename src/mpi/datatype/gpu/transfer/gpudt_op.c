@@ -68,7 +68,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
         op->mapped = NULL;
         op->n = n;
         op->lane = lane;
-        op->is_alone = false;
+        op->is_alone = op->timing.is_on = false;
         op->max_blocks = 0;
         op->ahead = NULL;
         op->queued.may_lead = op->queued.ends_with_batch = op->queued.may_wait = false;
@@ -176,6 +176,8 @@ void MPII_Gpudt_op_finish(MPIR_Gpudt_op * op)
         copy_end(op);
     if (op->is_flying)
         MPII_Gpudt_op_count(op, -1);
+    if (unlikely(op->timing.is_on))
+        MPII_Gpudt_timing_end(&op->timing);
     op->is_flying = op->is_copy = false;
     MPII_Gpudt_op_release(op);
 }

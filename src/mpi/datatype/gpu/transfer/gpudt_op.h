@@ -12,6 +12,7 @@
 #include "gpudt.h"
 #include "engine/gpudt_pool.h"
 #include "gpudt_move.h"
+#include "gpudt_timing.h"
 
 /* How one step of a transfer moves its bytes. */
 enum MPII_Gpudt_method_e {
@@ -81,6 +82,7 @@ struct MPIR_Gpudt_op {
     bool is_copy;               /* one copy whose end an event tells */
     int copy;                   /* its number, of copies_started */
     MPL_time_t looked;          /* when its event was last looked at for that time */
+    struct MPII_Gpudt_timing timing;
     struct MPII_Gpudt_slice slice[MPII_GPUDT_MAX_SLICES];
 };
 

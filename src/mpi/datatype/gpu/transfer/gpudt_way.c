@@ -11,6 +11,7 @@
 #include "gpudt_offer.h"
 #include "gpudt_shared.h"
 #include "gpudt_vars.h"
+#include "gpudt_within.h"
 #include "driver/gpudt_sharing.h"
 #include "plan/gpudt_across.h"
 #include "tuning/gpudt_tuning.h"
@@ -52,7 +53,8 @@ struct choice {
     const MPIR_Gpudt_offer_t *offer;
     const MPIR_Gpudt_buffer *buffer;
     int64_t n;
-    bool is_within;             /* one GPU, not under MPS: nothing is moved across */
+    bool is_within;             /* one GPU: nothing is moved across */
+    enum MPII_Gpudt_within_e copier;    /* if that is shared */
     struct MPII_Gpudt_access to;        /* what it costs to access the buffer; 0 if is_within */
     bool has_type;              /* the sender's datatype is described, if it has one */
 };
@@ -83,7 +85,8 @@ static int64_t from_cost(const struct choice *c, int64_t whole)
 
 static int64_t pull_cost(const struct choice *c)
 {
-    return MPII_Gpudt_pull_cost(from_cost(c, c->offer->read_across), &c->to);
+    return MPII_Gpudt_pull_cost(from_cost(c, c->offer->read_across), &c->to) +
+        (c->copier == MPII_GPUDT_WITHIN__OTHER ? MPII_GPUDT_ACROSS_SWITCH_COST : 0);
 }
 
 static bool stage_is_possible(const struct choice *c)
@@ -103,10 +106,11 @@ static int64_t stage_cost(const struct choice *c)
 }
 
 /* The sender's kernel would wait for its turn on a GPU that processes share, while the receiver's
- * may not. */
+ * may not, unless the sender is the copier. */
 static bool push_is_possible(const struct choice *c)
 {
-    return (!c->offer->is_shared || MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto) &&
+    return (!c->offer->is_shared || c->copier == MPII_GPUDT_WITHIN__OTHER ||
+            MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto) &&
         MPII_Gpudt_buffer_export(c->buffer) != NULL;
 }
 
@@ -178,18 +182,43 @@ static const struct way *way_find(const struct choice *c, int which)
     return best;
 }
 
+/* Those of some ways that are better than host memory where processes share a GPU. A short message may
+ * only be pulled: it passes through host memory within such a GPU, as the copies of the driver there need
+ * no switch. */
+static int ways_for_shared(const struct choice *c, int which)
+{
+    const bool is_typed = c->offer->type_sz || c->buffer->side.type;
+    bool is_good;
+
+    if (c->copier == MPII_GPUDT_WITHIN__NO || MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
+        is_good = MPII_Gpudt_is_good_for_shared(c->buffer->side.engine, c->n, is_typed);
+    else if (which == MPIR_GPUDT_WAY__PULLED)
+        is_good = false;
+    else if (c->copier == MPII_GPUDT_WITHIN__COPIER)
+        is_good = MPII_Gpudt_within_is_good(c->n, is_typed);
+    else if (MPII_Gpudt_within_is_long(c->n, is_typed))
+        is_good = true;
+    else
+        return which & MPIR_GPUDT_WAY__PUSHED;  /* if the copier finds it good */
+    return is_good ? which : 0;
+}
+
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
                                            const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int *which)
 {
     struct choice c = {
         .offer = offer,.buffer = buffer,.n = n,
         .is_within = offer->gpu && offer->gpu == MPIR_Gpudt_buffer_gpu(buffer),
+        .copier = MPII_Gpudt_within(buffer, offer),
         .has_type = offer->type_at != MPIR_GPUDT_TYPE__NONE
     };
     const struct way *w = NULL;
 
-    if (MPIR_Gpudt_is_direct(buffer) &&
-        MPII_Gpudt_is_good_for_shared(buffer->side.engine, n, offer->type_sz || buffer->side.type)) {
+    if (MPIR_Gpudt_is_direct(buffer))
+        *which = ways_for_shared(&c, *which);
+    else
+        *which = 0;
+    if (*which) {
         if (!c.is_within)
             MPII_Gpudt_buffer_access(buffer, n, &c.to);
         w = way_find(&c, *which);

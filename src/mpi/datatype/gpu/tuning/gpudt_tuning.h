@@ -224,6 +224,9 @@
 #define MPII_GPUDT_ACROSS_EARLY_SHARE_LATER 0.1875
 #define MPII_GPUDT_ACROSS_STAGE_EACH (13 << 18)
 
+/* What it costs to switch the context of a GPU that processes share. */
+#define MPII_GPUDT_ACROSS_SWITCH_COST (48 << 20)
+
 /* ---- the way of a message ---- */
 
 /* Microseconds that a message takes less than through host memory: a launch, and the difference of
@@ -237,6 +240,18 @@
  * messages reach that at 4 MiB, and others, which take kernels there too, at 256 KiB. */
 #define MPII_GPUDT_SHARED_MIN_CONTIG (4 << 20)
 #define MPII_GPUDT_SHARED_MIN (256 << 10)
+
+/* Microseconds of a message by way of the host, there; the share of a new measurement in the average
+ * time of direct copies, and what is left of that when none was made; and seconds between two looks at a
+ * copy for which its end is not known well enough. On an H200 they take 12 to 16, but 146 if the GPU has to
+ * switch. */
+#define MPII_GPUDT_SHARED_HOST_CONTIG_US 18.0
+#define MPII_GPUDT_SHARED_HOST_CONTIG_US_PER_BYTE 36e-6
+#define MPII_GPUDT_SHARED_HOST_US 22.0
+#define MPII_GPUDT_SHARED_HOST_US_PER_BYTE 380e-6
+#define MPII_GPUDT_TIMING_SHARE 0.125
+#define MPII_GPUDT_TIMING_FORGET 0.995
+#define MPII_GPUDT_TIMING_UNSEEN_S 20e-6
 
 /* Seconds after a longer message for which shorter ones are copied directly, too. */
 #define MPII_GPUDT_SHARED_RECENT_S 3e-3
