@@ -98,7 +98,8 @@ static void ncopies_gather(unsigned long long n, unsigned long long all[2])
                             MPI_COMM_WORLD));
 }
 
-/* Long messages, after some of which the memory is mapped. */
+/* Long messages, after some of which the memory is mapped. A few may find no pinned memory to ask the
+ * other process for a copy. */
 static void copier(void)
 {
     struct side column, line;
@@ -110,13 +111,15 @@ static void copier(void)
     side_make(&column, kind, type, 1, 0);
     side_make(&line, kind, MPI_DOUBLE, LONG_LINE, 0);
     for (int i = 0; i < ROUNDS; i++) {
-        before = ncopies();
+        if (i == ROUNDS / 2)
+            before = ncopies();
         exchange(&column, type, 1, i);
         exchange(&line, MPI_DOUBLE, LONG_LINE, i);
     }
     ncopies_gather(before, all);
-    if (all[0] + all[1] != 4 || all[0] * all[1] != 0)
-        report_fail("of four messages process 0 has copied %llu, and process 1 %llu", all[0], all[1]);
+    if (all[0] + all[1] != 2 * ROUNDS || (all[0] > 4 && all[1] > 4))
+        report_fail("of %d messages process 0 has copied %llu, and process 1 %llu", 2 * ROUNDS, all[0],
+                    all[1]);
     side_free(&column);
     side_free(&line);
     MPI_Type_free(&type);

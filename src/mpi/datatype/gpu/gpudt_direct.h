@@ -76,8 +76,10 @@ enum MPIR_Gpudt_way_e {
     MPIR_GPUDT_WAY__HOST = 0,   /* through host memory */
     MPIR_GPUDT_WAY__PULLED = 1, /* copied by the receiver, by MPIR_Gpudt_offer_pull */
     MPIR_GPUDT_WAY__STAGED = 2, /* through the sender's staging memory, by MPIR_Gpudt_stage_move */
-    MPIR_GPUDT_WAY__PUSHED = 4  /* copied by the sender, by MPIR_Gpudt_offer_push of an offer of the
+    MPIR_GPUDT_WAY__PUSHED = 4, /* copied by the sender, by MPIR_Gpudt_offer_push of an offer of the
                                  * receiver's */
+    MPIR_GPUDT_WAY__DECLINED = 8        /* no way: the sender has been asked to copy this message, and
+                                         * may copy others */
 };
 
 /* Choose the way of a message that is offered.
@@ -85,7 +87,7 @@ enum MPIR_Gpudt_way_e {
  *   buffer  (IN)  where the data is to go
  *   n       (IN)  bytes of the message
  *   which   (IN/OUT)  sum of the ways that may be chosen, besides MPIR_GPUDT_WAY__HOST; without those
- *                     that were found not to be possible
+ *                     that were found not to be possible. MPIR_GPUDT_WAY__DECLINED may be added
  * Memory that cannot be mapped is not used, nor is memory that is not mapped yet if mapping it
  * takes longer than messages could save so far. Whether the sender can map the buffer is not known
  * here. */

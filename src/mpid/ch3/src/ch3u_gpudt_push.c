@@ -135,7 +135,8 @@ int MPIDI_Gpudt_unpushed(struct MPIDI_Gpudt_msg *msg, bool is_final)
         return MPIDI_Gpudt_recv_fail(vc, rreq, mpi_errno);
     }
     return MPIDI_Gpudt_recv_start(vc, rreq, buffer,
-                                  MPIR_GPUDT_WAY__PULLED | MPIR_GPUDT_WAY__STAGED);
+                                  MPIR_GPUDT_WAY__PULLED | MPIR_GPUDT_WAY__STAGED |
+                                  (is_final ? 0 : MPIR_GPUDT_WAY__DECLINED));
 }
 
 /* ---- sender ---- */

@@ -17,6 +17,7 @@
 #include "gpudt_within.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_contexts.h"
+#include "tuning/gpudt_tuning.h"
 #include "type/gpudt_wire.h"
 
 #include <float.h>
@@ -209,7 +210,7 @@ enum copy {
     COPY__PUSH                  /* to the offered one; the other one may have been freed */
 };
 
-/* Whether a copy would be the only one of this process, so that the time it takes says something. */
+/* Whether a copy would be the only one of this process. */
 static bool is_idle(const MPII_Gpudt_engine_t * engine)
 {
     for (int i = 0; i < MPII_GPUDT_NLANES; i++) {
@@ -258,8 +259,10 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
     work->queued.may_wait = work->queued.may_lead = copy == COPY__PULL;
-    if (MPII_Gpudt_within(buffer, offer) == MPII_GPUDT_WITHIN__COPIER && is_idle(engine))
-        MPII_Gpudt_timing_begin(&work->timing);
+    /* Those of a collective wait for each other */
+    if (copy != COPY__PULL_NOW && MPII_Gpudt_within(buffer, offer) == MPII_GPUDT_WITHIN__COPIER)
+        MPII_Gpudt_timing_begin(&work->timing, is_idle(engine),
+                                MPII_GPUDT_SHARED_COPY_US_PER_BYTE * n);
     mpi_errno = MPII_Gpudt_op_start_new(work, op);
     work = NULL;
     MPII_GPUDT_ERR_CHECK(mpi_errno);

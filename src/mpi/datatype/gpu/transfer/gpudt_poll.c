@@ -137,9 +137,9 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
         } else {
             mpi_errno = op_progress(op, &is_done);
         }
+        if (unlikely(!is_done && op->timing.is_on))
+            MPII_Gpudt_timing_look(&op->timing);
     }
-    if (unlikely(!is_done && op->timing.is_on))
-        MPII_Gpudt_timing_look(&op->timing);
     *done = is_done;
 
     MPIR_FUNC_EXIT;

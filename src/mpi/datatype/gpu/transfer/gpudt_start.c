@@ -52,6 +52,7 @@ static int op_run(MPIR_Gpudt_op * op)
 
     op->drv = MPII_Gpudt_driver_get();
     op->is_blocking = true;
+    op->timing.is_on = false;
     mpi_errno = op_begin(op, &done);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPII_GPUDT_COUNT(bytes, op->n);

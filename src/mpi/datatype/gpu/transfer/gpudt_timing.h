@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* How long copies within a GPU that processes share take, of late (see gpudt_within.h). */
+/* How long copies within a GPU that processes share wait for it, of late (see gpudt_within.h). */
 
 #ifndef GPUDT_TIMING_H_INCLUDED
 #define GPUDT_TIMING_H_INCLUDED
@@ -11,21 +11,22 @@
 /* Of a copy. */
 struct MPII_Gpudt_timing {
     bool is_on;
+    bool is_alone;              /* it does not wait for other copies of this process */
+    double least_us;            /* that it takes on a GPU which is ready for it */
     MPL_time_t begun, seen;     /* when it was begun, and last seen unfinished */
 };
 
-void MPII_Gpudt_timing_begin(struct MPII_Gpudt_timing *t);
+void MPII_Gpudt_timing_begin(struct MPII_Gpudt_timing *t, bool is_alone, double least_us);
 
 /* A test has found that the copy has not ended. */
 void MPII_Gpudt_timing_look(struct MPII_Gpudt_timing *t);
 
-/* The copy has ended. Its time counts unless the last look was long ago. */
+/* The copy has ended. */
 void MPII_Gpudt_timing_end(struct MPII_Gpudt_timing *t);
 
-/* Microseconds: a moving average; 0 at first. */
-double MPII_Gpudt_timing_us(void);
-
-/* No copy was made, as the average is too long: make it less, so that one is tried again. */
-void MPII_Gpudt_timing_forget(void);
+/* Whether to make a copy that may wait for other_us, which doing without it takes. If those of late
+ * waited longer, one is made once in a while to find out whether that is still so, so seldom that
+ * these take a small part of the time. */
+bool MPII_Gpudt_timing_is_good(double other_us);
 
 #endif /* GPUDT_TIMING_H_INCLUDED */

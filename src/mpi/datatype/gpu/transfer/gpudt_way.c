@@ -53,8 +53,8 @@ struct choice {
     const MPIR_Gpudt_offer_t *offer;
     const MPIR_Gpudt_buffer *buffer;
     int64_t n;
-    bool is_within;             /* one GPU: nothing is moved across */
-    enum MPII_Gpudt_within_e copier;    /* if that is shared */
+    bool is_within;             /* one GPU, not under MPS: nothing is moved across */
+    enum MPII_Gpudt_within_e copier;    /* if that is taken as shared */
     struct MPII_Gpudt_access to;        /* what it costs to access the buffer; 0 if is_within */
     bool has_type;              /* the sender's datatype is described, if it has one */
 };
@@ -101,15 +101,17 @@ static bool stage_may_start(const struct choice *c)
 
 static int64_t stage_cost(const struct choice *c)
 {
-    return stage_is_possible(c) ? MPII_Gpudt_stage_whole_cost(c->offer->stage_cost, &c->to) :
-        INT64_MAX;
+    if (!stage_is_possible(c))
+        return INT64_MAX;
+    return MPII_Gpudt_stage_whole_cost(c->offer->stage_cost, &c->to) +
+        (c->copier == MPII_GPUDT_WITHIN__NO ? 0 : 2 * MPII_GPUDT_ACROSS_SWITCH_COST);
 }
 
 /* The sender's kernel would wait for its turn on a GPU that processes share, while the receiver's
- * may not, unless the sender is the copier. */
+ * on another one may not. */
 static bool push_is_possible(const struct choice *c)
 {
-    return (!c->offer->is_shared || c->copier == MPII_GPUDT_WITHIN__OTHER ||
+    return (!c->offer->is_shared || c->copier != MPII_GPUDT_WITHIN__NO ||
             MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto) &&
         MPII_Gpudt_buffer_export(c->buffer) != NULL;
 }
@@ -182,25 +184,39 @@ static const struct way *way_find(const struct choice *c, int which)
     return best;
 }
 
-/* Those of some ways that are better than host memory where processes share a GPU. A short message may
- * only be pulled: it passes through host memory within such a GPU, as the copies of the driver there need
- * no switch. */
+/* Those of some ways that are better than host memory within a GPU that processes share. */
+static int ways_within(const struct choice *c, int which, bool is_typed)
+{
+    const bool is_long = MPII_Gpudt_within_is_long(c->n, is_typed);
+    /* Through host memory it takes kernels, too, and more of them */
+    const bool is_any_good = is_long && is_typed;
+
+    /* Short, which may only be pulled: through host memory it takes copies by the driver, which need no
+     * switch */
+    if (which == MPIR_GPUDT_WAY__PULLED)
+        return 0;
+    if (which & MPIR_GPUDT_WAY__DECLINED)
+        return is_any_good ? which : 0;
+    if (c->copier == MPII_GPUDT_WITHIN__COPIER && pull_is_possible(c)) {
+        if (!is_any_good && !MPII_Gpudt_within_is_good(c->n, is_typed))
+            return 0;
+        return is_long ? which : MPIR_GPUDT_WAY__PULLED;
+    }
+    /* The copier declines if it does not find it good */
+    if (c->copier == MPII_GPUDT_WITHIN__OTHER && (which & MPIR_GPUDT_WAY__PUSHED) &&
+        push_is_possible(c))
+        return MPIR_GPUDT_WAY__PUSHED;
+    return is_long ? which : 0;
+}
+
+/* The same wherever processes share a GPU, and all that there are if none does. */
 static int ways_for_shared(const struct choice *c, int which)
 {
     const bool is_typed = c->offer->type_sz || c->buffer->side.type;
-    bool is_good;
 
-    if (c->copier == MPII_GPUDT_WITHIN__NO || MPIR_CVAR_GPUDT_DIRECT != MPIR_CVAR_GPUDT_DIRECT_auto)
-        is_good = MPII_Gpudt_is_good_for_shared(c->buffer->side.engine, c->n, is_typed);
-    else if (which == MPIR_GPUDT_WAY__PULLED)
-        is_good = false;
-    else if (c->copier == MPII_GPUDT_WITHIN__COPIER)
-        is_good = MPII_Gpudt_within_is_good(c->n, is_typed);
-    else if (MPII_Gpudt_within_is_long(c->n, is_typed))
-        is_good = true;
-    else
-        return which & MPIR_GPUDT_WAY__PUSHED;  /* if the copier finds it good */
-    return is_good ? which : 0;
+    if (c->copier != MPII_GPUDT_WITHIN__NO && MPIR_CVAR_GPUDT_DIRECT == MPIR_CVAR_GPUDT_DIRECT_auto)
+        return ways_within(c, which, is_typed);
+    return MPII_Gpudt_is_good_for_shared(c->buffer->side.engine, c->n, is_typed) ? which : 0;
 }
 
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
@@ -213,21 +229,19 @@ enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
         .has_type = offer->type_at != MPIR_GPUDT_TYPE__NONE
     };
     const struct way *w = NULL;
+    int good = 0;
 
-    if (MPIR_Gpudt_is_direct(buffer))
-        *which = ways_for_shared(&c, *which);
-    else
-        *which = 0;
-    if (*which) {
+    if (MPIR_Gpudt_is_direct(buffer)) {
         if (!c.is_within)
             MPII_Gpudt_buffer_access(buffer, n, &c.to);
-        w = way_find(&c, *which);
+        good = ways_for_shared(&c, *which);
+        w = way_find(&c, *which & good);
     }
     while (w && !w->may_start(&c)) {
         /* Where this process cannot map memory of the other one, or that does not pay off yet, the
          * same is likely the other way round, and asking takes time */
         *which &= ~((int) w->way | MPIR_GPUDT_WAY__PUSHED);
-        w = way_find(&c, *which);
+        w = way_find(&c, *which & good);
     }
     if (w == NULL)
         MPII_GPUDT_COUNT(direct_refused, 1);

@@ -7,8 +7,9 @@
  * process launches waits some 145 us if the GPU is in the context of another one. So one process of each
  * two, the *copier*, copies the messages of both directions: it pulls those that it receives, and pushes
  * those that it sends. If the program uses the GPU between the messages, it may be in the wrong context
- * all the same. The copier therefore notes how long its copies take (gpudt_timing.h), and leaves the
- * shorter messages to host memory while that is better. */
+ * all the same, or kept by a kernel. The copier therefore notes how long its copies wait (gpudt_timing.h),
+ * and leaves messages to host memory while that is better, or to their receivers those for which it is
+ * not. */
 
 #ifndef GPUDT_WITHIN_H_INCLUDED
 #define GPUDT_WITHIN_H_INCLUDED
@@ -25,11 +26,11 @@ enum MPII_Gpudt_within_e {
 enum MPII_Gpudt_within_e MPII_Gpudt_within(const MPIR_Gpudt_buffer * buffer,
                                            const MPIR_Gpudt_offer_t * offer);
 
-/* Whether a message of n bytes is so long that copying it directly is better in any case.
+/* Whether a message of n bytes is so long that copying it directly is better even if the GPU has to switch.
  *   is_typed  (IN)  some side is not contiguous */
 bool MPII_Gpudt_within_is_long(int64_t n, bool is_typed);
 
-/* In the copier: whether to copy a message now. It is asked once for each. */
+/* In the copier: whether to copy a message now. */
 bool MPII_Gpudt_within_is_good(int64_t n, bool is_typed);
 
 #endif /* GPUDT_WITHIN_H_INCLUDED */

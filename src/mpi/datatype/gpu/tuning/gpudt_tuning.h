@@ -241,17 +241,22 @@
 #define MPII_GPUDT_SHARED_MIN_CONTIG (4 << 20)
 #define MPII_GPUDT_SHARED_MIN (256 << 10)
 
-/* Microseconds of a message by way of the host, there; the share of a new measurement in the average
- * time of direct copies, and what is left of that when none was made; and seconds between two looks at a
- * copy for which its end is not known well enough. On an H200 they take 12 to 16, but 146 if the GPU has to
- * switch. */
-#define MPII_GPUDT_SHARED_HOST_CONTIG_US 18.0
+/* Microseconds that a direct copy may wait for the GPU there: those of a message by way of the host and a
+ * few more, less those of its bytes. On an H200 copies take 12 to 16 and the time for their bytes, but 146 if
+ * the GPU has to switch, and milliseconds if a kernel of another process keeps it. */
+#define MPII_GPUDT_SHARED_HOST_CONTIG_US 24.0
 #define MPII_GPUDT_SHARED_HOST_CONTIG_US_PER_BYTE 36e-6
-#define MPII_GPUDT_SHARED_HOST_US 22.0
+#define MPII_GPUDT_SHARED_HOST_US 28.0
 #define MPII_GPUDT_SHARED_HOST_US_PER_BYTE 380e-6
+#define MPII_GPUDT_SHARED_COPY_US_PER_BYTE 1e-6
+
+/* The share of a longer wait in the time that copies waited of late; microseconds of the first long one that
+ * count; the share of the time of messages through the host that copies may take which are made all the
+ * same; and copies at first that say nothing. */
 #define MPII_GPUDT_TIMING_SHARE 0.125
-#define MPII_GPUDT_TIMING_FORGET 0.995
-#define MPII_GPUDT_TIMING_UNSEEN_S 20e-6
+#define MPII_GPUDT_TIMING_MOST_US 500.0
+#define MPII_GPUDT_TIMING_SPARED 0.1
+#define MPII_GPUDT_TIMING_FIRST 8
 
 /* Seconds after a longer message for which shorter ones are copied directly, too. */
 #define MPII_GPUDT_SHARED_RECENT_S 3e-3
