@@ -81,7 +81,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     int value;                  /* of the semaphore, with MPIDI_GPUDT_DATA__COMING */
 } MPIDI_CH3_Pkt_gpudt_data_t;
 
-/* Origin to target: a put or get whose data is a message; see ch3u_gpudt_winmsg.c. A flattened datatype
+/* Origin to target: a put, get or accumulate whose data is a message; see ch3u_gpudt_winmsg.c. A flattened datatype
  * follows the packet if type_sz > 0. */
 typedef struct MPIDI_CH3_Pkt_gpudt_win {
     MPIDI_CH3_Pkt_type_t type;
@@ -93,6 +93,7 @@ typedef struct MPIDI_CH3_Pkt_gpudt_win {
     MPI_Datatype datatype;      /* predefined; MPI_DATATYPE_NULL: the one in the slot */
     int slot;                   /* of those in which the target keeps datatypes of the origin */
     int is_get;
+    MPI_Op op;                  /* of an accumulate, or MPI_OP_NULL */
     int64_t type_sz;            /* bytes of the datatype, which is to be kept in the slot; 0: it is there */
 } MPIDI_CH3_Pkt_gpudt_win_t;
 

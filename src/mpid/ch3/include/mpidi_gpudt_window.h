@@ -183,7 +183,8 @@ bool MPIDI_Gpudt_win_move(MPIR_Win * win, int rank, MPI_Aint disp, int count,
 #define MPIDI_Gpudt_takes_move(win_, ...)                                       \
     (unlikely((win_)->gpudt) && MPIDI_Gpudt_win_move(win_, __VA_ARGS__))
 
-/* The others, which are complete when the call returns. Each returns as MPIDI_Gpudt_win_move does. */
+/* The others, which are complete when the call returns, but for accumulates by messages. Each returns as
+ * MPIDI_Gpudt_win_move does. */
 bool MPIDI_Gpudt_win_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,
                                 MPI_Datatype datatype, MPI_Op op, const void *origin,
                                 int origin_count, MPI_Datatype origin_type, MPIR_Request * ureq,

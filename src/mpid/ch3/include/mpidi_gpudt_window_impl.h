@@ -112,6 +112,12 @@ struct MPIDI_Gpudt_peer {
 /* Datatypes of an origin that a target keeps. Either of them has such a table. */
 struct MPIDI_Gpudt_wintypes;
 
+/* Accumulates of an origin whose data are messages of their own, in the target. */
+struct MPIDI_Gpudt_win_origin {
+    int nrooms;                 /* that have memory */
+    unsigned narrived, ncombined;       /* in all */
+};
+
 struct MPIDI_Gpudt_win {
     MPI_Win handle;
     bool is_exposed;            /* some process of the window has memory that others can map */
@@ -119,8 +125,10 @@ struct MPIDI_Gpudt_win {
     bool *is_gpu;               /* of each process: its memory is on a GPU */
     struct MPIDI_Gpudt_wintypes **sent; /* to each process, or NULL; and received from it */
     struct MPIDI_Gpudt_wintypes **kept;
-    int nmsgs;                  /* puts and gets of this process by messages that are under way */
+    int nmsgs;                  /* operations of this process by messages of their own, under way */
+    int naccumulates;           /* those of them that are accumulates */
     unsigned last_msg;          /* number of the last one */
+    struct MPIDI_Gpudt_win_origin *origins;     /* each process */
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
     int njoined;                /* puts and gets that have joined others since the last wait */
@@ -169,7 +177,7 @@ int MPIDI_Gpudt_win_access(MPIR_Win * win, int rank, bool * may_access);
 /* The same. Waits for fences and locks, too, which nobody has waited for if the memory is not mapped. */
 int MPIDI_Gpudt_win_await(MPIR_Win * win, int rank, bool * may_access);
 
-/* ---- puts and gets by messages (ch3u_gpudt_winapt.c, ch3u_gpudt_winmsg.c) ---- */
+/* ---- operations by messages of their own (ch3u_gpudt_winapt.c, ch3u_gpudt_winmsg.c, ch3u_gpudt_winacc.c) ---- */
 
 /* Whether there may be such between GPUs of this process and windows of its node in host memory. For that
  * the window is to have its state, also if no memory of it is on a GPU. */
@@ -185,9 +193,46 @@ bool MPIDI_Gpudt_winmsg_is_apt(const MPIR_Win * win, int rank, const struct MPIR
 int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
                             MPIR_Request * ureq, bool * is_taken);
 
+/* Start an operation, whose target this process may access now.
+ *   op    (IN)  of an accumulate, but MPI_NO_OP; MPI_OP_NULL: a put or get
+ *   off   (IN)  bytes from the displacement on
+ *   ureq  (IN)  as above */
+int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+                             MPI_Aint off, MPIR_Request * ureq);
+
 /* Wait for the ends of those to and from a rank's memory; a negative rank: of all. The window keeps
  * their errors. */
 void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
+
+/* The same for the accumulates on a rank's memory that are under way now. */
+void MPIDI_Gpudt_winmsg_wait_accumulates(MPIR_Win * win, int rank);
+
+/* Start an accumulate in parts.
+ *   r  (IN)  what MPI_Put would be given */
+int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+                             MPIR_Request * ureq, bool * is_taken);
+
+/* Before an operation that must not overtake accumulates of this process on a rank's memory which are under
+ * way: wait for them, unless the window's info allows any order. */
+static inline void MPIDI_Gpudt_winacc_order(MPIR_Win * win, int rank)
+{
+    if (unlikely(win->gpudt->naccumulates) && win->info_args.accumulate_ordering)
+        MPIDI_Gpudt_winmsg_wait_accumulates(win, rank);
+}
+
+/* In the target: the elements of an accumulate's data.
+ *   n, basic, bytes  (OUT)  number, datatype, and bytes without gaps */
+void MPIDI_Gpudt_winacc_elements(int count, MPI_Datatype datatype, MPI_Aint * n,
+                                 MPI_Datatype * basic, MPI_Aint * bytes);
+
+/* Memory for them, on the GPU of the target's address if possible. NULL: none. Owned by the caller, to be
+ * freed by MPIDI_Gpudt_winacc_room_free, which allows NULL. */
+void *MPIDI_Gpudt_winacc_room(const void *addr, int count, MPI_Datatype datatype, MPI_Op op);
+void MPIDI_Gpudt_winacc_room_free(void *room);
+
+/* Combine them with the window. */
+int MPIDI_Gpudt_winacc_combine(MPIR_Win * win, void *room, void *addr, int count,
+                               MPI_Datatype datatype, MPI_Op op);
 
 /* Before a window is freed: wait for the ends of all, also those of other processes on its memory, and
  * free the datatypes that it keeps for them. */

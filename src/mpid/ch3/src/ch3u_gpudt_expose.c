@@ -136,6 +136,7 @@ static void win_free(struct MPIDI_Gpudt_win *w)
     MPL_free(w->is_gpu);
     MPL_free(w->sent);
     MPL_free(w->kept);
+    MPL_free(w->origins);
     MPL_free(w);
 }
 
@@ -151,7 +152,8 @@ static struct MPIDI_Gpudt_win *win_make(const MPIR_Win * win, const MPI_Aint * t
     w->is_gpu = MPL_calloc(n, sizeof(w->is_gpu[0]), MPL_MEM_RMA);
     w->sent = MPL_calloc(n, sizeof(w->sent[0]), MPL_MEM_RMA);
     w->kept = MPL_calloc(n, sizeof(w->kept[0]), MPL_MEM_RMA);
-    if (!w->is_gpu || !w->sent || !w->kept || MPIDI_Gpudt_hook_make() != MPI_SUCCESS) {
+    w->origins = MPL_calloc(n, sizeof(w->origins[0]), MPL_MEM_RMA);
+    if (!w->is_gpu || !w->sent || !w->kept || !w->origins || MPIDI_Gpudt_hook_make() != MPI_SUCCESS) {
         win_free(w);
         return NULL;
     }
@@ -229,6 +231,8 @@ int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win)
     mpi_errno = MPIR_Barrier(win->comm_ptr->node_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_win_wait_any(win, -1);
+    /* They need the locks */
+    MPIDI_Gpudt_winmsg_end(win);
     for (int i = 0; i < w->npeers; i++)
         MPIR_Gpudt_target_unmap(w->peer[i].target);
 
@@ -248,7 +252,6 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     MPIR_Gpudt_target_free(w->own);
     MPIDI_Gpudt_winlocks_free(&w->locks);
     MPIDI_Gpudt_win_copies_free(w);
-    MPIDI_Gpudt_winmsg_end(win);
     win_free(w);
     win->gpudt = NULL;
 }

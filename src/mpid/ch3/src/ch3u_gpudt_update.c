@@ -24,7 +24,8 @@
  *
  * An operation is complete when its call returns, so that later ones cannot overtake it. It must
  * not overtake earlier ones either: as long as messages to the target are not known to be complete,
- * all operations go by messages. */
+ * all operations go by messages. Those that are messages of their own (ch3u_gpudt_winacc.c) are waited
+ * for. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_window_impl.h"
@@ -173,6 +174,7 @@ static bool update_do(MPIR_Win * win, int rank, struct MPIR_Gpudt_update *u, MPI
     MPIR_Gpudt_target_t *target = NULL;
     bool is_taken = false, may_start;
 
+    MPIDI_Gpudt_winacc_order(win, rank);
     if (peer == NULL || peer->lock == NULL || !(peer->rank == win->comm_ptr->rank ?
                                                 win->gpudt->own || peer->regions :
                                                 MPIDI_Gpudt_peer_is_mapped(peer)))
@@ -209,8 +211,14 @@ bool MPIDI_Gpudt_win_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int cou
         .name = "accumulate",.disp = disp,.count = count,.datatype = datatype,.op = op,
         .origin = origin,.origin_count = origin_count,.origin_type = origin_type
     };
+    const struct MPIR_Gpudt_rma r = {
+        .disp = disp,.count = count,.datatype = datatype,
+        .buf = origin,.bufcount = origin_count,.buftype = origin_type
+    };
+    bool is_taken;
 
-    return update_do(win, rank, &u, ureq, mpi_errno_ptr);
+    *mpi_errno_ptr = MPIDI_Gpudt_winacc_start(win, rank, &r, op, ureq, &is_taken);
+    return is_taken || *mpi_errno_ptr || update_do(win, rank, &u, ureq, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_win_get_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int count,

@@ -3,7 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Which puts and gets are done by messages of their own (ch3u_gpudt_winmsg.c). Must not know how. */
+/* Which puts and gets are done by messages of their own (ch3u_gpudt_winmsg.c); accumulates add to that
+ * (ch3u_gpudt_winacc.c). Must not know how. */
 
 #include "mpidimpl.h"
 #include "mpidi_gpudt_window_impl.h"
@@ -22,8 +23,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Bytes from which MPI_Put and MPI_Get from or to GPU memory, on a window of the same node that the
-        origin cannot map, send the data as a message of its own; of a window in host memory, 16 times
-        as many. Negative: never.
+        origin cannot map, send the data as a message of its own; of a window in host memory, and of
+        MPI_Accumulate, 16 times as many. Negative: never.
 
     - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE
       category    : GPUDT

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Long puts and gets on windows that the origin does not map, of other nodes, and in memory that cannot be
+/* Long puts, gets and accumulates on windows that the origin does not map, of other nodes, and in memory that cannot be
  * shared, if the window or the origin's buffer is on a GPU. The data is a message between the two
  * processes, which takes the way of any message with GPU buffers, in segments through pinned memory, as
  * many at a time as there is memory for. Which operations these are is in ch3u_gpudt_winapt.c:
@@ -20,6 +20,11 @@
  *       | <----------------------------------- message ---- |  sent from the window
  *     flush, end of the epoch: wait for that
  *
+ *     MPI_Accumulate: in parts (ch3u_gpudt_winacc.c), each of them as a put, but
+ *       | -- message -------------------------------------> |  received beside the window, and combined when
+ *       |                                                   |  those are that came before from this origin
+ *       | <----------------------------- empty message ---- |  it is there
+ *
  * As a copy of the origin's GPU, such an operation may only start when the target has exposed its memory,
  * and is waited for before anything tells the target (ch3u_gpudt_window.c). So it needs none of the states
  * and flags of ch3's own operations.
@@ -29,7 +34,7 @@
  * last few datatypes of each origin (ch3u_gpudt_wintypes.c).
  *
  * If the target cannot do its part, an empty message is sent or received in the place of the data, so that
- * no process waits. The target's window then keeps the error. A get fails; a put does not.
+ * no process waits. The target's window then keeps the error. A get fails; the others do not.
  *
  * Operations under way, in both processes, are advanced by the hook: nothing may be sent where a request
  * completes. */
@@ -39,6 +44,8 @@
 #include "mpidi_gpudt_window_impl.h"
 
 #define MAX_MSGS 256            /* of a window under way, in the origin */
+#define MAX_ROOMS 2             /* accumulates of an origin in a window that the target has memory for at a
+                                 * time: one may arrive while another one is combined */
 
 /* Kinds of messages, in the low bits of a tag: none of them is that of ch3's SYNC_POST_TAG. The bits above
  * those of numbers are the library's. */
@@ -52,13 +59,20 @@ struct winmsg {
     int rank;                   /* of the other process */
     int tag;                    /* its number, without a kind */
     bool is_origin, is_get;
+    MPI_Op op;                  /* of an accumulate; MPI_OP_NULL: none */
     MPIR_Request *data;         /* the message; NULL: complete, or not started */
     MPIR_Request *done;         /* the empty one; in the origin of a put from the start */
-    MPI_Aint bytes;             /* of the target's data; only in the origin */
+    unsigned number;            /* of those of this process; only in the origin */
+    MPI_Aint bytes;             /* of the target's data; in the target only of an accumulate */
     MPIR_Request *ureq;         /* NULL: none */
     /* Only in the target */
     bool is_unsent;             /* the data of a get is to be sent */
-    bool is_undone;             /* the origin of a put is to be told that it is done */
+    bool is_undone;             /* the origin of a put or accumulate is to be told that it is done */
+    bool is_pending;            /* an accumulate whose data is not combined yet */
+    bool is_unposted;           /* and for which there was no memory so far */
+    unsigned nth;               /* of those of its origin */
+    void *room;                 /* that memory */
+    MPI_Aint arrived;           /* bytes */
     void *addr;
     int count;
     MPI_Datatype datatype;      /* MPI_DATATYPE_NULL: the part of this process has failed */
@@ -68,7 +82,7 @@ struct winmsg {
 
 static struct winmsg *msgs = NULL;      /* of both roles, in all windows */
 
-static struct winmsg *msg_make(MPIR_Win * win, int rank, int tag, bool is_get)
+static struct winmsg *msg_make(MPIR_Win * win, int rank, int tag, bool is_get, MPI_Op op)
 {
     struct winmsg *msg = MPL_calloc(1, sizeof(*msg), MPL_MEM_RMA);
 
@@ -77,6 +91,7 @@ static struct winmsg *msg_make(MPIR_Win * win, int rank, int tag, bool is_get)
         msg->rank = rank;
         msg->tag = tag;
         msg->is_get = is_get;
+        msg->op = op;
     }
     return msg;
 }
@@ -131,8 +146,9 @@ static bool request_end(struct winmsg *msg, MPIR_Request ** req)
     if (!MPIR_Request_is_complete(*req))
         return false;
     error_add(msg, (*req)->status.MPI_ERROR);
+    msg->arrived = MPIR_STATUS_GET_COUNT((*req)->status);
     if (msg->is_origin && msg->is_get && msg->mpi_errno == MPI_SUCCESS &&
-        MPIR_STATUS_GET_COUNT((*req)->status) != msg->bytes)
+        msg->arrived != msg->bytes)
         MPIR_ERR_SET(msg->mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
     MPIR_Request_free(*req);
     *req = NULL;
@@ -152,10 +168,13 @@ static void msg_end(struct winmsg *msg)
     MPIR_Win *win = msg->win;
 
     DL_DELETE(msgs, msg);
-    if (msg->is_origin)
+    if (msg->is_origin) {
         win->gpudt->nmsgs--;
-    else
+        if (msg->op != MPI_OP_NULL)
+            win->gpudt->naccumulates--;
+    } else {
         win->at_completion_counter--;
+    }
     if (msg->ureq) {
         msg->ureq->status.MPI_ERROR = msg->mpi_errno;
         MPID_Request_complete(msg->ureq);
@@ -165,9 +184,68 @@ static void msg_end(struct winmsg *msg)
     MPL_free(msg);
 }
 
+static struct MPIDI_Gpudt_win_origin *origin_of(const struct winmsg *msg)
+{
+    return &msg->win->gpudt->origins[msg->rank];
+}
+
+/* Receive the data of an accumulate, or an empty message in its place. Without memory for the request it
+ * is tried again: there must be a receive. */
+static void accumulate_post(struct winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint count = 0;
+    MPI_Datatype basic = MPI_BYTE;
+
+    if (msg->datatype != MPI_DATATYPE_NULL) {
+        msg->room = MPIDI_Gpudt_winacc_room(msg->addr, msg->count, msg->datatype, msg->op);
+        if (msg->room == NULL)
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "accumulate");
+        else
+            MPIDI_Gpudt_winacc_elements(msg->count, msg->datatype, &count, &basic, &msg->bytes);
+    }
+    error_add(msg, mpi_errno);
+    /* A message that was there may have failed, and is received all the same */
+    error_add(msg, data_recv(msg, msg->room, count, basic, TAG__PUT, &msg->data));
+    msg->is_unposted = msg->data == NULL;
+    if (msg->is_unposted) {
+        MPIDI_Gpudt_winacc_room_free(msg->room);
+        msg->room = NULL;
+    } else {
+        origin_of(msg)->nrooms++;
+    }
+}
+
+/* All of it has arrived, or it has failed. If the origin has failed to send it, that is an error there. */
+static void accumulate_combine(struct winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (msg->mpi_errno == MPI_SUCCESS && msg->arrived == msg->bytes)
+        mpi_errno = MPIDI_Gpudt_winacc_combine(msg->win, msg->room, msg->addr, msg->count,
+                                               msg->datatype, msg->op);
+    else if (msg->arrived > 0)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    error_add(msg, mpi_errno);
+    MPIDI_Gpudt_winacc_room_free(msg->room);
+    msg->room = NULL;
+    if (msg->datatype != MPI_DATATYPE_NULL)
+        MPIR_Datatype_release_if_not_builtin(msg->datatype);
+    msg->is_pending = false;
+    origin_of(msg)->nrooms--;
+    origin_of(msg)->ncombined++;
+}
+
 /* Returns whether the operation has ended. */
 static bool msg_advance(struct winmsg *msg)
 {
+    if (msg->is_unposted) {
+        /* Those before it in the list have been asked first */
+        if (origin_of(msg)->nrooms < MAX_ROOMS)
+            accumulate_post(msg);
+        if (msg->is_unposted)
+            return false;
+    }
     if (msg->is_unsent) {
         msg->is_unsent = false;
         send_any(msg, msg->addr, msg->count, msg->datatype, TAG__GOT, &msg->data);
@@ -176,6 +254,11 @@ static bool msg_advance(struct winmsg *msg)
     }
     if (!request_end(msg, &msg->data))
         return false;
+    if (msg->is_pending) {
+        if (msg->nth != origin_of(msg)->ncombined)
+            return false;
+        accumulate_combine(msg);
+    }
     if (msg->is_undone) {
         msg->is_undone = false;
         send_any(msg, NULL, 0, MPI_BYTE, TAG__PUT_DONE, &msg->done);
@@ -205,6 +288,7 @@ static void msgs_end(void)
 
     DL_FOREACH_SAFE(msgs, msg, next) {
         DL_DELETE(msgs, msg);
+        MPIDI_Gpudt_winacc_room_free(msg->room);
         MPL_free(msg);
     }
 }
@@ -226,9 +310,12 @@ static void target_start(struct winmsg *msg)
         error_add(msg, mpi_errno);
         msg->datatype = MPI_DATATYPE_NULL;
     }
-    if (msg->is_get) {
+    if (msg->is_get || msg->op != MPI_OP_NULL) {
+        msg->is_unsent = msg->is_get;
+        msg->is_undone = msg->is_pending = msg->is_unposted = !msg->is_get;
+        if (!msg->is_get)
+            msg->nth = origin_of(msg)->narrived++;
         /* Its slot may be used anew before */
-        msg->is_unsent = true;
         if (msg->datatype != MPI_DATATYPE_NULL)
             MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
     } else {
@@ -311,7 +398,7 @@ int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * u
     *rreqp = NULL;
     MPIR_Win_get_ptr(pkt->win, win);
     MPIR_Assert(win && win->gpudt);
-    msg = msg_make(win, pkt->rank, pkt->tag, pkt->is_get);
+    msg = msg_make(win, pkt->rank, pkt->tag, pkt->is_get, pkt->op);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
     msg->addr = pkt->addr;
     msg->count = pkt->count;
@@ -370,8 +457,9 @@ static int pkt_send(MPIDI_VC_t * vc, void *pkt, size_t sz, void *flat, size_t fl
     goto fn_exit;
 }
 
-/* Tell the target of an operation. */
-static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+/* Tell the target of an operation.
+ *   off  (IN)  bytes from the displacement on */
+static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r, MPI_Aint off)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Win *win = msg->win;
@@ -386,11 +474,12 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
     pkt->win = info->win_handle;
     pkt->rank = win->comm_ptr->rank;
     pkt->tag = msg->tag;
-    pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit;
+    pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit + off;
     pkt->count = r->count;
     pkt->datatype = r->datatype;
     pkt->slot = -1;
     pkt->is_get = r->is_get;
+    pkt->op = msg->op;
     pkt->type_sz = 0;
     if (!MPIR_DATATYPE_IS_PREDEFINED(r->datatype)) {
         MPIR_Datatype *type;
@@ -415,7 +504,7 @@ static int request_send(const struct winmsg *msg, const struct MPIR_Gpudt_rma *r
 
 /* The receive is posted first: once the target knows of the operation, it waits for its end. An operation
  * that cannot be started has ended with an error, which is reported as any other. */
-static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
+static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r, MPI_Aint off)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Request **req = r->is_get ? &msg->data : &msg->done;
@@ -427,7 +516,7 @@ static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
     if (mpi_errno)
         *req = NULL;
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = request_send(msg, r);
+    mpi_errno = request_send(msg, r, off);
     if (mpi_errno) {
         MPID_Cancel_recv(*req);
         MPIR_Request_free(*req);
@@ -444,35 +533,50 @@ static void origin_start(struct winmsg *msg, const struct MPIR_Gpudt_rma *r)
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
-                            MPIR_Request * ureq, bool * is_taken)
+int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+                             MPI_Aint off, MPIR_Request * ureq)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_win *w = win->gpudt;
     struct winmsg *msg = NULL;
+
+    while (w->nmsgs >= MAX_MSGS) {
+        mpi_errno = MPIDI_Gpudt_win_progress(win, -1);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    msg = msg_make(win, rank, (int) ((++w->last_msg & NUMBER_MASK) * NTAGS), r->is_get, op);
+    MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    msg->is_origin = true;
+    msg->number = w->last_msg;
+    MPIR_Datatype_get_size_macro(r->datatype, msg->bytes);
+    msg->bytes *= r->count;
+    origin_start(msg, r, off);
+    msg->ureq = ureq;
+    w->nmsgs++;
+    w->naccumulates += op != MPI_OP_NULL;
+    MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
+    msg_add(msg);
+    MPIR_Gpudt_count_window_message();
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
+                            MPIR_Request * ureq, bool * is_taken)
+{
+    int mpi_errno = MPI_SUCCESS;
 
     *is_taken = false;
     if (!MPIDI_Gpudt_winmsg_is_apt(win, rank, r))
         goto fn_exit;
     mpi_errno = MPIDI_Gpudt_win_await(win, rank, is_taken);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!*is_taken)
-        goto fn_exit;
-    while (w->nmsgs >= MAX_MSGS) {
-        mpi_errno = MPIDI_Gpudt_win_progress(win, -1);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    msg = msg_make(win, rank, (int) ((++w->last_msg & NUMBER_MASK) * NTAGS), r->is_get);
-    MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
-    msg->is_origin = true;
-    MPIR_Datatype_get_size_macro(r->datatype, msg->bytes);
-    msg->bytes *= r->count;
-    origin_start(msg, r);
-    msg->ureq = ureq;
-    w->nmsgs++;
-    MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
-    msg_add(msg);
-    MPIR_Gpudt_count_window_message();
+    if (*is_taken)
+        mpi_errno = MPIDI_Gpudt_winmsg_start(win, rank, r, MPI_OP_NULL, 0, ureq);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;
@@ -491,6 +595,19 @@ static bool are_any(const MPIR_Win * win, int rank)
     return msg != NULL;
 }
 
+/* Whether accumulates on a rank's memory are under way that were started before an operation had a number. */
+static bool are_accumulates(const MPIR_Win * win, int rank, unsigned number)
+{
+    const struct winmsg *msg = msgs;
+
+    if (win->gpudt->naccumulates == 0)
+        return false;
+    while (msg && (msg->win != win || !msg->is_origin || msg->rank != rank ||
+                   msg->op == MPI_OP_NULL || (int) (msg->number - number) > 0))
+        msg = msg->next;
+    return msg != NULL;
+}
+
 static void wait_some(MPIR_Win * win)
 {
     int mpi_errno = wait_progress_engine();
@@ -501,6 +618,15 @@ static void wait_some(MPIR_Win * win)
 void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank)
 {
     while (are_any(win, rank))
+        wait_some(win);
+}
+
+void MPIDI_Gpudt_winmsg_wait_accumulates(MPIR_Win * win, int rank)
+{
+    const unsigned last = win->gpudt->last_msg;
+
+    /* Other threads may go on to start some */
+    while (are_accumulates(win, rank, last))
         wait_some(win);
 }
 

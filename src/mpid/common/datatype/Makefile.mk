@@ -77,6 +77,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_update.c             \
     src/mpid/ch3/src/ch3u_gpudt_window.c             \
     src/mpid/ch3/src/ch3u_gpudt_winlock.c            \
+    src/mpid/ch3/src/ch3u_gpudt_winacc.c             \
     src/mpid/ch3/src/ch3u_gpudt_winapt.c             \
     src/mpid/ch3/src/ch3u_gpudt_windead.c            \
     src/mpid/ch3/src/ch3u_gpudt_winmsg.c             \

@@ -299,6 +299,12 @@
 #define MPIR_GPUDT_WIN_HOST_FACTOR 16
 #define MPIR_GPUDT_WIN_GET_MAX (16 << 20)
 
+/* Accumulates by messages of their own: bytes from which on they are on windows of the same node, as a multiple
+ * of those of puts; bytes of a part; and bytes of one that cannot be divided, at most. */
+#define MPIR_GPUDT_WIN_ACC_FACTOR 16
+#define MPIR_GPUDT_WIN_ACC_PART (4 << 20)
+#define MPIR_GPUDT_WIN_ACC_WHOLE (16 << 20)
+
 /* Bytes of a message of a process to itself, between two datatypes, up to which staging through pinned
  * memory beats separate kernels. */
 #define MPIR_GPUDT_SELF_CHUNK_MAX (64 * 1024)
