@@ -81,8 +81,8 @@ typedef struct MPIDI_CH3_Pkt_gpudt_data {
     int value;                  /* of the semaphore, with MPIDI_GPUDT_DATA__COMING */
 } MPIDI_CH3_Pkt_gpudt_data_t;
 
-/* Origin to target: a put, get or accumulate whose data is a message; see ch3u_gpudt_winmsg.c. A flattened datatype
- * follows the packet if type_sz > 0. */
+/* Origin to target: a put, get or accumulate whose data is a message; see ch3u_gpudt_winmsg.c. A flattened
+ * datatype follows the packet if type_sz > 0. */
 typedef struct MPIDI_CH3_Pkt_gpudt_win {
     MPIDI_CH3_Pkt_type_t type;
     MPI_Win win;                /* the target's handle */

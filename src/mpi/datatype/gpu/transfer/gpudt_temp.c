@@ -31,7 +31,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Mebibytes of GPU memory for temporary buffers of MPICH's algorithms of collectives, and of
-        accumulates by messages, in all. They are kept for later ones. Those that do not fit are in host memory; 0: all of them.
+        accumulates by messages, in all. They are kept for later ones. Those that do not fit are in
+        host memory; 0: all of them.
 
     - name        : MPIR_CVAR_GPUDT_TEMP_MIN
       category    : GPUDT
