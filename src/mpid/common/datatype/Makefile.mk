@@ -21,6 +21,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_gpudt_shm.h           \
     src/mpid/ch3/include/mpidi_gpudt_window.h        \
     src/mpid/ch3/include/mpidi_gpudt_window_impl.h   \
+    src/mpid/ch3/include/mpidi_gpudt_winmsg_impl.h   \
     src/mpid/ch3/include/mpidi_pack_cut.h            \
     src/mpid/ch3/include/mpidi_part.h                \
     src/mpid/ch3/include/mpidi_part_impl.h           \
@@ -81,6 +82,8 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_gpudt_winapt.c             \
     src/mpid/ch3/src/ch3u_gpudt_windead.c            \
     src/mpid/ch3/src/ch3u_gpudt_winmsg.c             \
+    src/mpid/ch3/src/ch3u_gpudt_winorigin.c          \
+    src/mpid/ch3/src/ch3u_gpudt_wintarget.c          \
     src/mpid/ch3/src/ch3u_gpudt_wintypes.c           \
     src/mpid/ch3/src/ch3u_gpudt_wire.c               \
     src/mpid/ch3/src/ch3u_pack_cut.c                 \

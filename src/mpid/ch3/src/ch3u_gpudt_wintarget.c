@@ -1,0 +1,230 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Puts, gets and accumulates by messages of their own (ch3u_gpudt_winmsg.c): the target's part, from the
+ * packet that says what and where to the answer. Accumulates of an origin wait for memory, of which there
+ * is a bounded amount, and are combined with the window in their order. */
+
+#include "mpidimpl.h"
+#include "mpidi_gpudt_winmsg_impl.h"
+
+#define MAX_ROOMS 2             /* accumulates of an origin in a window that there is memory for at a
+                                 * time: one may arrive while another one is combined */
+
+static struct MPIDI_Gpudt_win_origin *origin_of(const struct MPIDI_Gpudt_winmsg *msg)
+{
+    return &msg->win->gpudt->origins[msg->rank];
+}
+
+/* ---- accumulates ---- */
+
+/* Receive the data of an accumulate, or an empty message in its place. Without memory for the request it
+ * is tried again: there must be a receive. */
+static void accumulate_post(struct MPIDI_Gpudt_winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPI_Aint count = 0;
+    MPI_Datatype basic = MPI_BYTE;
+
+    if (msg->datatype != MPI_DATATYPE_NULL) {
+        msg->room = MPIDI_Gpudt_winacc_room(msg->addr, msg->count, msg->datatype, msg->op);
+        if (msg->room == NULL)
+            MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "accumulate");
+        else
+            MPIDI_Gpudt_winacc_elements(msg->count, msg->datatype, &count, &basic, &msg->bytes);
+    }
+    MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+    /* A message that was there may have failed, and is received all the same */
+    mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->room, count, basic, MPIDI_GPUDT_WINMSG__PUT,
+                                        &msg->data);
+    MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+    msg->is_unposted = msg->data == NULL;
+    if (msg->is_unposted) {
+        MPIDI_Gpudt_winacc_room_free(msg->room);
+        msg->room = NULL;
+    } else {
+        origin_of(msg)->nrooms++;
+    }
+}
+
+/* All of it has arrived, or it has failed. If the origin has failed to send it, that is an error there. */
+static void accumulate_combine(struct MPIDI_Gpudt_winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (msg->mpi_errno == MPI_SUCCESS && msg->arrived == msg->bytes)
+        mpi_errno = MPIDI_Gpudt_winacc_combine(msg->win, msg->room, msg->addr, msg->count,
+                                               msg->datatype, msg->op);
+    else if (msg->arrived > 0)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+    MPIDI_Gpudt_winacc_room_free(msg->room);
+    msg->room = NULL;
+    if (msg->datatype != MPI_DATATYPE_NULL)
+        MPIR_Datatype_release_if_not_builtin(msg->datatype);
+    msg->is_pending = false;
+    origin_of(msg)->nrooms--;
+    origin_of(msg)->ncombined++;
+}
+
+/* ---- progress ---- */
+
+bool MPIDI_Gpudt_wintarget_advance(struct MPIDI_Gpudt_winmsg *msg)
+{
+    if (msg->is_unposted) {
+        /* Those before it in the list have been asked first */
+        if (origin_of(msg)->nrooms < MAX_ROOMS)
+            accumulate_post(msg);
+        if (msg->is_unposted)
+            return false;
+    }
+    if (msg->is_unsent) {
+        msg->is_unsent = false;
+        MPIDI_Gpudt_winmsg_send(msg, msg->addr, msg->count, msg->datatype,
+                                MPIDI_GPUDT_WINMSG__GOT, &msg->data);
+        if (msg->datatype != MPI_DATATYPE_NULL)
+            MPIR_Datatype_release_if_not_builtin(msg->datatype);
+    }
+    if (!MPIDI_Gpudt_winmsg_is_done(msg, &msg->data))
+        return false;
+    if (msg->is_pending) {
+        if (msg->nth != origin_of(msg)->ncombined)
+            return false;
+        accumulate_combine(msg);
+    }
+    if (msg->is_undone) {
+        msg->is_undone = false;
+        MPIDI_Gpudt_winmsg_send(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT_DONE, &msg->done);
+    }
+    return MPIDI_Gpudt_winmsg_is_done(msg, &msg->done);
+}
+
+static void target_start(struct MPIDI_Gpudt_winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    msg->win->at_completion_counter++;
+    if (msg->slot >= 0)
+        msg->datatype = MPIDI_Gpudt_wintypes_get(msg->win->gpudt->kept[msg->rank], msg->slot);
+    if (msg->datatype == MPI_DATATYPE_NULL)     /* there was no memory for it when it came */
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
+    else
+        mpi_errno = MPIDI_Gpudt_win_address_check(msg->win, msg->addr, msg->datatype);
+    if (mpi_errno) {
+        MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+        msg->datatype = MPI_DATATYPE_NULL;
+    }
+    if (msg->is_get || msg->op != MPI_OP_NULL) {
+        msg->is_unsent = msg->is_get;
+        msg->is_undone = msg->is_pending = msg->is_unposted = !msg->is_get;
+        if (!msg->is_get)
+            msg->nth = origin_of(msg)->narrived++;
+        /* Its slot may be used anew before */
+        if (msg->datatype != MPI_DATATYPE_NULL)
+            MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
+    } else {
+        msg->is_undone = true;
+        if (msg->datatype != MPI_DATATYPE_NULL) {
+            mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->addr, msg->count, msg->datatype,
+                                                MPIDI_GPUDT_WINMSG__PUT, &msg->data);
+            MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+        }
+        /* All of a message that is too long is received, and dropped */
+        if (msg->datatype == MPI_DATATYPE_NULL || mpi_errno) {
+            mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT,
+                                                &msg->data);
+            MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+        }
+    }
+    MPIDI_Gpudt_winmsg_add(msg);
+}
+
+/* The datatype has arrived. */
+static void type_arrive(struct MPIDI_Gpudt_winmsg *msg, const void *flat)
+{
+    struct MPIDI_Gpudt_wintypes **kept = &msg->win->gpudt->kept[msg->rank];
+
+    MPIDI_Gpudt_winmsg_error(msg, MPIDI_Gpudt_wintypes_keep(kept, msg->slot, flat));
+    target_start(msg);
+}
+
+/* For OnDataAvail. */
+static int type_received(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIR_Request * rreq, int *complete)
+{
+    struct MPIDI_Gpudt_winmsg *msg = rreq->dev.user_buf;
+
+    type_arrive(msg, rreq->dev.flattened_type);
+    *complete = TRUE;
+    return MPID_Request_complete(rreq);
+}
+
+/* Get the datatype, which follows the packet.
+ *   rreqp  (OUT)  the request for what has not arrived; NULL: all has */
+static int type_receive(struct MPIDI_Gpudt_winmsg *msg, MPI_Aint sz, void *data, intptr_t * buflen,
+                        MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Request *rreq = NULL;
+
+    if (*buflen >= sz) {
+        type_arrive(msg, data);
+        *buflen = sz;
+        goto fn_exit;
+    }
+    rreq = MPIR_Request_create(MPIR_REQUEST_KIND__UNDEFINED);
+    MPIR_ERR_CHKANDJUMP(!rreq, mpi_errno, MPI_ERR_OTHER, "**nomemreq");
+    MPIR_Object_set_ref(rreq, 1);
+    rreq->dev.flattened_type = MPL_malloc(sz, MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP1(!rreq->dev.flattened_type, mpi_errno, MPI_ERR_NO_MEM, "**nomem",
+                         "**nomem %s", "datatype");
+    rreq->dev.user_buf = msg;
+    rreq->dev.iov[0].iov_base = rreq->dev.flattened_type;
+    rreq->dev.iov[0].iov_len = sz;
+    rreq->dev.iov_count = 1;
+    rreq->dev.OnDataAvail = type_received;
+    *buflen = 0;
+    *rreqp = rreq;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    if (rreq)
+        MPIR_Request_free(rreq);
+    goto fn_exit;
+}
+
+/* A packet has arrived: the target's part begins. Without memory even for its state, the connection
+ * fails, as it does for ch3's own operations. */
+int MPIDI_Gpudt_pkt_win(MPIDI_VC_t * vc ATTRIBUTE((unused)), MPIDI_CH3_Pkt_t * upkt, void *data,
+                        intptr_t * buflen, MPIR_Request ** rreqp)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const MPIDI_CH3_Pkt_gpudt_win_t *pkt = &upkt->gpudt_win;
+    struct MPIDI_Gpudt_winmsg *msg;
+    MPIR_Win *win;
+
+    *rreqp = NULL;
+    MPIR_Win_get_ptr(pkt->win, win);
+    MPIR_Assert(win && win->gpudt);
+    msg = MPIDI_Gpudt_winmsg_make(win, pkt->rank, pkt->tag, pkt->is_get, pkt->op);
+    MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
+    msg->addr = pkt->addr;
+    msg->count = pkt->count;
+    msg->datatype = pkt->datatype;
+    msg->slot = pkt->slot;
+    if (pkt->type_sz > 0) {
+        mpi_errno = type_receive(msg, pkt->type_sz, data, buflen, rreqp);
+        MPIR_ERR_CHECK(mpi_errno);
+        goto fn_exit;
+    }
+    *buflen = 0;
+    target_start(msg);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    MPL_free(msg);
+    goto fn_exit;
+}
