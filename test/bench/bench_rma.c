@@ -14,7 +14,7 @@
  * CSV: the median time in us, in rank 0.
  *
  *     contig          8 B to --most; also accumulates
- *     strided         the same bytes, every second double
+ *     strided         the same bytes, every second double; also accumulates up to half of --most
  *     blocks          the same bytes, every second block of 256 B
  *     32x1024         32 operations of 1 KiB, then one flush
  *     X-Y, X-Z, Y-Z   faces of a cube of doubles, x fastest, of edge 64 to --edge
@@ -195,19 +195,21 @@ static void copy_rows(const struct shape *s)
     CU(cuStreamSynchronize(stream));
 }
 
-/* Start an operation that computes. The second half of this process's buffer is the result. */
+/* Start an operation that computes. The second half of this process's buffer is the result, without gaps. */
 static void update(enum how how, const struct shape *s)
 {
     static const int64_t one = 1;
     static int64_t seen, expected;
-    const int n = s ? (int) (s->row / sizeof(double)) : 1;
+    const int is_contig = s == NULL || s->rows == 1;
+    const int nresults = s ? (int) (shape_bytes(s) / sizeof(double)) : 1, n = is_contig ? nresults : 1;
+    const MPI_Datatype type = is_contig ? MPI_DOUBLE : s->type;
     char *const result = (char *) mine + sz / 2;
 
     if (how == ACCUMULATE || how == ACCUMULATE_ONE)
-        MPI_Accumulate((void *) mine, n, MPI_DOUBLE, target, 0, n, MPI_DOUBLE, MPI_SUM, win);
+        MPI_Accumulate((void *) mine, n, type, target, 0, n, type, MPI_SUM, win);
     else if (how == GET_ACCUMULATE)
-        MPI_Get_accumulate((void *) mine, n, MPI_DOUBLE, result, n, MPI_DOUBLE, target, 0, n,
-                           MPI_DOUBLE, MPI_SUM, win);
+        MPI_Get_accumulate((void *) mine, n, type, result, nresults, MPI_DOUBLE, target, 0, n, type,
+                           MPI_SUM, win);
     else if (how == FETCH_HOST || how == FETCH_ONE)
         MPI_Fetch_and_op(&one, &seen, MPI_INT64_T, target, 0, MPI_SUM, win);
     else if (how == FETCH_GPU)
@@ -348,13 +350,22 @@ static int is_right(const struct shape *s)
     return good;
 }
 
+/* Whether accumulates of a shape are measured: doubles in a row, or every second one. */
+static int is_accumulated(const struct shape *s)
+{
+    const size_t elements = s->planes * s->rows;
+
+    return (elements == 1 || (s->planes == 1 && s->pitch == 2 * sizeof(double))) &&
+        elements * s->pitch <= (size_t) most;
+}
+
 static int shape_measure(const struct shape *s)
 {
     const int good = is_right(s);
 
     for (enum how how = PUT; how <= COPY; how++)
         measure(how, s, 1);
-    if (s->planes * s->rows == 1 && s->row <= (size_t) most) {
+    if (is_accumulated(s)) {
         for (enum how how = ACCUMULATE; how <= GET_ACCUMULATE; how++)
             measure(how, s, 1);
     }

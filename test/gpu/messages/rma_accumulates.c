@@ -12,6 +12,9 @@
  *     both       two origins on the same elements at once
  *     free       the window's info allows any order
  *     many       more at a time than the target has memory for, of both processes
+ *     fetched    MPI_Get_accumulate: results are what was there before, in parts and whole, with gaps on
+ *                either side, by request, of MPI_NO_OP, and of operations that do not commute
+ *     atomic     the same of two origins at once: no result is seen twice
  *
  * Two processes. To be run with MPIR_CVAR_GPUDT_DIRECT=never, or on several nodes. */
 
@@ -249,10 +252,165 @@ static void many(void)
     end();
 }
 
+struct step {
+    MPI_Op op;
+    int first, n, stride;       /* elements of the target */
+    int result_stride;
+    int is_waited;              /* by its request, and not only by the flush of all */
+};
+
+static double combined(MPI_Op op, double origin, double target)
+{
+    return op == MPI_SUM ? origin + target : op == MPI_PROD ? origin * target :
+        op == MPI_MAX ? (origin > target ? origin : target) : op == MPI_REPLACE ? origin : target;
+}
+
+/* What a step leaves in the expected window, and finds there. */
+static void step_expect(const struct step *step, double *before)
+{
+    for (int i = 0; i < step->n; i++) {
+        double *at = &expected[step->first + i * step->stride];
+        before[i] = *at;
+        *at = combined(step->op, host[i], *at);
+    }
+}
+
+static MPI_Datatype strided(int n, int stride)
+{
+    MPI_Datatype type;
+
+    MPI_Type_vector(n, 1, stride, MPI_DOUBLE, &type);
+    MPI_Type_commit(&type);
+    return type;
+}
+
+static void step_start(const struct step *step, const struct mem *result)
+{
+    const int has_origin = step->op != MPI_NO_OP;
+    MPI_Datatype type = strided(step->n, step->stride);
+    MPI_Datatype result_type = strided(step->n, step->result_stride);
+    const int is_plain = step->stride == 1 && step->result_stride == 1;
+    const int n = is_plain ? step->n : 1;
+    MPI_Datatype used = is_plain ? MPI_DOUBLE : type, result_used = is_plain ? MPI_DOUBLE : result_type;
+    MPI_Request req;
+
+    if (step->is_waited) {
+        CHECK_MPI(MPI_Rget_accumulate(has_origin ? buffer.addr : NULL, has_origin ? step->n : 0,
+                                      MPI_DOUBLE, result->addr, n, result_used, other, step->first,
+                                      n, used, step->op, win, &req));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+    } else {
+        CHECK_MPI(MPI_Get_accumulate(has_origin ? buffer.addr : NULL, has_origin ? step->n : 0,
+                                     MPI_DOUBLE, result->addr, n, result_used, other, step->first,
+                                     n, used, step->op, win));
+    }
+    MPI_Type_free(&type);
+    MPI_Type_free(&result_type);
+}
+
+static void step_check(const struct step *step, const struct mem *result, const double *before)
+{
+    const size_t sz = (size_t) step->n * step->result_stride * sizeof(double);
+    double *seen = malloc(sz);
+
+    mem_read(result, 0, seen, sz);
+    for (int i = 1; i < step->n; i++)
+        seen[i] = seen[i * step->result_stride];
+    report_compare("a result", seen, before, step->n * sizeof(double));
+    free(seen);
+}
+
+static void fetched(void)
+{
+    static const struct step steps[] = {
+        {MPI_SUM, 0, N, 1, 1, 0}, {MPI_NO_OP, 0, N, 1, 1, 0}, {MPI_PROD, 100, NSOME, 3, 1, 0},
+        {MPI_REPLACE, 50, NSOME, 1, 2, 0}, {MPI_MAX, 0, N, 1, 1, 1}, {MPI_SUM, 7, NSOME, 5, 3, 1},
+        {MPI_REPLACE, 0, N, 1, 1, 0}, {MPI_NO_OP, 11, NSOME, 3, 1, 0}
+    };
+    enum { nsteps = sizeof(steps) / sizeof(steps[0]) };
+    double *before[nsteps];
+    struct mem result[nsteps];
+
+    begin(MPI_INFO_NULL);
+    for (int i = 0; i < nsteps; i++) {
+        before[i] = malloc(N * sizeof(double));
+        mem_alloc(&result[i], i == 3 ? MEM__PAGEABLE : MEM__DEVICE, N * sizeof(double));
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        const unsigned long long nearlier = nmessages();
+        const int is_origin = turn % 2 == rank;
+
+        fill(7 * turn);
+        if (is_origin)
+            lock(MPI_LOCK_EXCLUSIVE);
+        for (int i = 0; i < nsteps; i++) {
+            step_expect(&steps[i], before[i]);
+            if (is_origin)
+                step_start(&steps[i], &result[i]);
+            if (is_origin && steps[i].is_waited)
+                step_check(&steps[i], &result[i], before[i]);
+        }
+        if (is_origin)
+            CHECK_MPI(MPI_Win_unlock(other, win));
+        CHECK(!is_origin || nmessages() - nearlier == 4 * 4 + 4);
+        MPI_Barrier(MPI_COMM_WORLD);
+        for (int i = 0; i < nsteps && is_origin; i++)
+            step_check(&steps[i], &result[i], before[i]);
+        if (!is_origin)
+            compare("a window after MPI_Get_accumulate");
+        /* The other window is as it was */
+        memset(expected, 0, N * sizeof(double));
+    }
+    for (int i = 0; i < nsteps; i++) {
+        free(before[i]);
+        mem_free(&result[i]);
+    }
+    end();
+}
+
+/* Both on the window of process 0, which for itself needs no message. */
+static void atomic(void)
+{
+    enum { n = 600 * 1024, nturns = 2 * NTURNS };
+    const double most = nturns;
+    unsigned *seen = calloc(n, sizeof(*seen)), *all = calloc(n, sizeof(*all));
+    struct mem result;
+    int nbad = 0;
+
+    begin(MPI_INFO_NULL);
+    mem_alloc(&result, MEM__DEVICE, n * sizeof(double));
+    for (int i = 0; i < n; i++)
+        host[i] = 1;
+    mem_write(&buffer, 0, host, n * sizeof(double));
+    CHECK_MPI(MPI_Win_lock_all(0, win));
+    for (int turn = 0; turn < NTURNS; turn++) {
+        CHECK_MPI(MPI_Get_accumulate(buffer.addr, n, MPI_DOUBLE, result.addr, n, MPI_DOUBLE, 0, 0, n,
+                                     MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Win_flush(0, win));
+        mem_read(&result, 0, host, n * sizeof(double));
+        for (int i = 0; i < n; i++) {
+            if (host[i] < 0 || host[i] >= most || seen[i] & 1u << (int) host[i])
+                nbad++;
+            else
+                seen[i] |= 1u << (int) host[i];
+        }
+    }
+    CHECK_MPI(MPI_Win_unlock_all(win));
+    MPI_Allreduce(seen, all, n, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++)
+        nbad += all[i] != (1u << nturns) - 1;
+    CHECK(nbad == 0);
+    end();
+    mem_free(&result);
+    free(seen);
+    free(all);
+}
+
 int main(int argc, char **argv)
 {
     static const struct report_case cases[] = {
-        {"ordered", ordered}, {"pairs", pairs}, {"both", both}, {"free", free_order}, {"many", many}
+        {"ordered", ordered}, {"pairs", pairs}, {"both", both}, {"free", free_order}, {"many", many},
+        {"fetched", fetched}, {"atomic", atomic}
     };
     int provided;
 

@@ -193,12 +193,24 @@ bool MPIDI_Gpudt_winmsg_is_apt(const MPIR_Win * win, int rank, const struct MPIR
 int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
                             MPIR_Request * ureq, bool * is_taken);
 
+/* An operation. */
+struct MPIDI_Gpudt_winop {
+    struct MPIR_Gpudt_rma r;    /* disp as given to it. An accumulate: what MPI_Put would be given, but
+                                 * is_get if it has a result */
+    MPI_Aint off;               /* bytes from the displacement on */
+    MPI_Op op;                  /* of an accumulate; MPI_OP_NULL: a put or get */
+    void *result;
+    int result_count;
+    MPI_Datatype result_type;
+};
+
 /* Start an operation, whose target this process may access now.
- *   op    (IN)  of an accumulate, but MPI_NO_OP; MPI_OP_NULL: a put or get
- *   off   (IN)  bytes from the displacement on
- *   ureq  (IN)  as above */
-int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
-                             MPI_Aint off, MPIR_Request * ureq);
+ *   ureq  (IN)  as above. It is completed as often as it is given to this function */
+int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o,
+                             MPIR_Request * ureq);
+
+/* A part of the operation of a request has ended: the last one completes it, and the first error counts. */
+void MPIDI_Gpudt_winmsg_ureq_end(MPIR_Request * ureq, int mpi_errno);
 
 /* Wait for the ends of those to and from a rank's memory; a negative rank: of all. The window keeps
  * their errors. */
@@ -208,8 +220,8 @@ void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
 void MPIDI_Gpudt_winmsg_wait_accumulates(MPIR_Win * win, int rank);
 
 /* Start an accumulate in parts.
- *   r  (IN)  what MPI_Put would be given */
-int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+ *   ureq, is_taken  as above */
+int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o,
                              MPIR_Request * ureq, bool * is_taken);
 
 /* Before an operation that must not overtake accumulates of this process on a rank's memory which are under
@@ -225,14 +237,17 @@ static inline void MPIDI_Gpudt_winacc_order(MPIR_Win * win, int rank)
 void MPIDI_Gpudt_winacc_elements(int count, MPI_Datatype datatype, MPI_Aint * n,
                                  MPI_Datatype * basic, MPI_Aint * bytes);
 
-/* Memory for them, on the GPU of the target's address if possible. NULL: none. Owned by the caller, to be
- * freed by MPIDI_Gpudt_winacc_room_free, which allows NULL. */
-void *MPIDI_Gpudt_winacc_room(const void *addr, int count, MPI_Datatype datatype, MPI_Op op);
+/* Memory for elements that an operation will combine, on the GPU of the target's address if possible.
+ * NULL: none. Owned by the caller, to be freed by MPIDI_Gpudt_winacc_room_free, which allows NULL. */
+void *MPIDI_Gpudt_winacc_room(const void *addr, MPI_Aint n, MPI_Datatype basic, MPI_Op op);
 void MPIDI_Gpudt_winacc_room_free(void *room);
 
-/* Combine them with the window. */
-int MPIDI_Gpudt_winacc_combine(MPIR_Win * win, void *room, void *addr, int count,
-                               MPI_Datatype datatype, MPI_Op op);
+/* Combine them with the window.
+ *   room, n, basic         (IN)  the elements of the origin
+ *   old                    (IN)  memory for those that were there before; NULL: nobody wants them
+ *   addr, count, datatype  (IN)  in the window */
+int MPIDI_Gpudt_winacc_combine(MPIR_Win * win, void *room, MPI_Aint n, MPI_Datatype basic, void *old,
+                               void *addr, int count, MPI_Datatype datatype, MPI_Op op);
 
 /* Before a window is freed: wait for the ends of all, also those of other processes on its memory, and
  * free the datatypes that it keeps for them. */

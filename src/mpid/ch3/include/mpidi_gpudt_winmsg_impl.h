@@ -15,8 +15,8 @@
 /* Kinds of messages, in the low bits of a tag: none of them is that of ch3's SYNC_POST_TAG. */
 enum {
     MPIDI_GPUDT_WINMSG__PUT = 1,        /* data of the origin */
-    MPIDI_GPUDT_WINMSG__GOT,    /* data of the target */
-    MPIDI_GPUDT_WINMSG__PUT_DONE,       /* empty: data of the origin is there */
+    MPIDI_GPUDT_WINMSG__GOT,    /* data of the target, the answer to a get */
+    MPIDI_GPUDT_WINMSG__PUT_DONE,       /* empty, the other answer: data of the origin is there */
     MPIDI_GPUDT_WINMSG_NTAGS = 4
 };
 
@@ -26,21 +26,26 @@ struct MPIDI_Gpudt_winmsg {
     MPIR_Win *win;
     int rank;                   /* of the other process */
     int tag;                    /* its number, without a kind */
-    bool is_origin, is_get;
+    bool is_origin;
+    bool is_get;                /* the answer is data */
     MPI_Op op;                  /* of an accumulate; MPI_OP_NULL: none */
-    MPIR_Request *data;         /* the message; NULL: complete, or not started */
-    MPIR_Request *done;         /* the empty one; in the origin of a put from the start */
-    unsigned number;            /* of those of this process; only in the origin */
+    MPIR_Request *data;         /* the origin's; NULL: complete, not started, or none */
+    MPIR_Request *answer;       /* the target's: data, or empty; in the origin from the start */
     MPI_Aint bytes;             /* of the target's data; in the target only of an accumulate */
-    MPIR_Request *ureq;         /* NULL: none */
+    MPI_Aint arrived;           /* of the last of the two that has been received */
+    /* Only in the origin */
+    unsigned number;            /* of those of this process */
+    MPIR_Request *ureq;         /* that it shares with other parts; NULL: none */
     /* Only in the target */
-    bool is_unsent;             /* the data of a get is to be sent */
-    bool is_undone;             /* the origin of a put or accumulate is to be told that it is done */
-    bool is_pending;            /* an accumulate whose data is not combined yet */
+    bool is_unanswered;
+    bool is_pending;            /* an accumulate that is not combined yet */
     bool is_unposted;           /* and for which there was no memory so far */
     unsigned nth;               /* of those of its origin */
-    void *room;                 /* that memory */
-    MPI_Aint arrived;           /* bytes */
+    void *room;                 /* memory for the origin's data */
+    void *old;                  /* and for what was there before, of MPI_Get_accumulate */
+    bool has_old;               /* that is in it */
+    MPI_Aint n;                 /* elements of these */
+    MPI_Datatype basic;
     void *addr;
     int count;
     MPI_Datatype datatype;      /* MPI_DATATYPE_NULL: the part of this process has failed */

@@ -9,9 +9,11 @@
 #include "mpidimpl.h"
 #include "mpidrma.h"
 #include "gpudt_reduce.h"
+#include "gpudt_temp.h"
 
 #define PART (256 * 1024)       /* bytes of elements that the CPU combines at a time */
 #define REDUCED (4 * 1024 * 1024)       /* bytes that a reduction combines at a time */
+#define PACKED (16 * 1024 * 1024)       /* and of elements with gaps between them, which are copied */
 
 struct accumulate {
     const char *source;
@@ -47,6 +49,45 @@ static int accumulate_reduce(const struct accumulate *a)
     }
 
   fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* Whether source and target are on a GPU, and all of a target with datatype is combined. */
+static bool is_whole(const struct accumulate *a)
+{
+    MPI_Aint size;
+
+    MPIR_Datatype_get_size_macro(a->ttype, size);
+    return a->source_is_gpu && a->first == 0 && a->count * a->size == a->tcount * size &&
+        a->count * a->extent <= PACKED && MPIDI_Gpudt_rma_ask(a->target, a->tcount, a->ttype);
+}
+
+/* Let a reduction combine all elements of a target with datatype, in a copy without gaps.
+ *   is_done  (OUT)  false: there is no memory for that */
+static int accumulate_packed(const struct accumulate *a, bool * is_done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    void *packed = NULL;
+
+    *is_done = true;
+    if (a->op != MPI_REPLACE) {
+        packed = MPIR_Gpudt_temp_alloc(a->target, a->count * a->extent, a->op, a->basic);
+        *is_done = packed != NULL;
+        if (packed == NULL)
+            goto fn_exit;
+        mpi_errno = MPIR_Localcopy(a->target, a->tcount, a->ttype, packed, a->count, a->basic);
+        MPIR_ERR_CHECK(mpi_errno);
+        mpi_errno = MPIR_Reduce_local(a->source, packed, a->count, a->basic, a->op);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIR_Localcopy(packed ? packed : a->source, a->count, a->basic, a->target,
+                               a->tcount, a->ttype);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    MPIR_Gpudt_temp_free(packed);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -147,6 +188,7 @@ bool MPIDI_Gpudt_accumulate(const void *source, MPI_Aint count, MPI_Datatype bas
         .source = source,.count = count,.basic = basic,
         .target = target,.tcount = tcount,.ttype = ttype,.first = first,.op = op
     };
+    bool is_done;
 
     if (op == MPI_NO_OP)
         return false;
@@ -155,9 +197,14 @@ bool MPIDI_Gpudt_accumulate(const void *source, MPI_Aint count, MPI_Datatype bas
         return false;
     MPIR_Datatype_get_size_macro(basic, a.size);
     MPIR_Datatype_get_extent_macro(basic, a.extent);
-    if (MPIR_DATATYPE_IS_PREDEFINED(ttype))
+    if (MPIR_DATATYPE_IS_PREDEFINED(ttype)) {
         *mpi_errno_ptr = accumulate_reduce(&a);
-    else
+        return true;
+    }
+    is_done = false;
+    if (is_whole(&a))
+        *mpi_errno_ptr = accumulate_packed(&a, &is_done);
+    if (!is_done)
         *mpi_errno_ptr = accumulate_parts(&a);
     return true;
 }

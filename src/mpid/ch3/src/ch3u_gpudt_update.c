@@ -211,13 +211,15 @@ bool MPIDI_Gpudt_win_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int cou
         .name = "accumulate",.disp = disp,.count = count,.datatype = datatype,.op = op,
         .origin = origin,.origin_count = origin_count,.origin_type = origin_type
     };
-    const struct MPIR_Gpudt_rma r = {
-        .disp = disp,.count = count,.datatype = datatype,
-        .buf = origin,.bufcount = origin_count,.buftype = origin_type
+    const struct MPIDI_Gpudt_winop o = {
+        .r = {
+            .disp = disp,.count = count,.datatype = datatype,
+            .buf = origin,.bufcount = origin_count,.buftype = origin_type
+        },.op = op
     };
     bool is_taken;
 
-    *mpi_errno_ptr = MPIDI_Gpudt_winacc_start(win, rank, &r, op, ureq, &is_taken);
+    *mpi_errno_ptr = MPIDI_Gpudt_winacc_start(win, rank, &o, ureq, &is_taken);
     return is_taken || *mpi_errno_ptr || update_do(win, rank, &u, ureq, mpi_errno_ptr);
 }
 
@@ -233,8 +235,19 @@ bool MPIDI_Gpudt_win_get_accumulate(MPIR_Win * win, int rank, MPI_Aint disp, int
         .has_result = true,
         .result = result,.result_count = result_count,.result_type = result_type
     };
+    const bool has_origin = op != MPI_NO_OP;
+    const struct MPIDI_Gpudt_winop o = {
+        .r = {
+            .disp = disp,.count = count,.datatype = datatype,
+            .buf = has_origin ? origin : result,
+            .bufcount = has_origin ? origin_count : result_count,
+            .buftype = has_origin ? origin_type : result_type,.is_get = true
+        },.op = op,.result = result,.result_count = result_count,.result_type = result_type
+    };
+    bool is_taken;
 
-    return update_do(win, rank, &u, ureq, mpi_errno_ptr);
+    *mpi_errno_ptr = MPIDI_Gpudt_winacc_start(win, rank, &o, ureq, &is_taken);
+    return is_taken || *mpi_errno_ptr || update_do(win, rank, &u, ureq, mpi_errno_ptr);
 }
 
 bool MPIDI_Gpudt_win_fetch_and_op(MPIR_Win * win, int rank, MPI_Aint disp, MPI_Datatype datatype,

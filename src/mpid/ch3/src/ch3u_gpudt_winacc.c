@@ -3,9 +3,9 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Long accumulates on windows in GPU memory that the origin does not map, by messages of their own
- * (ch3u_gpudt_winmsg.c): which these are, their division into parts, and what the target does with a part.
- * Must not know how the messages are sent.
+/* MPI_Accumulate and MPI_Get_accumulate of long data on windows in GPU memory that the origin does not map, by
+ * messages of their own (ch3u_gpudt_winmsg.c): which these are, their division into parts, and what the
+ * target does with a part. Must not know how the messages are sent.
  *
  * The target combines the parts of an origin in the order in which they were sent. ch3's own operations and
  * kernels of the origin wait for them (MPIDI_Gpudt_winacc_order). As long as ch3 has some that it has not
@@ -41,12 +41,10 @@ void MPIDI_Gpudt_winacc_elements(int count, MPI_Datatype datatype, MPI_Aint * n,
     *n = *bytes / size;
 }
 
-void *MPIDI_Gpudt_winacc_room(const void *addr, int count, MPI_Datatype datatype, MPI_Op op)
+void *MPIDI_Gpudt_winacc_room(const void *addr, MPI_Aint n, MPI_Datatype basic, MPI_Op op)
 {
-    MPI_Aint n, bytes, extent;
-    MPI_Datatype basic;
+    MPI_Aint extent;
 
-    MPIDI_Gpudt_winacc_elements(count, datatype, &n, &basic, &bytes);
     MPIR_Datatype_get_extent_macro(basic, extent);
     return op == MPI_REPLACE ? MPIR_Gpudt_temp_alloc_moved(addr, basic, n * extent) :
         MPIR_Gpudt_temp_alloc(addr, n * extent, op, basic);
@@ -57,19 +55,25 @@ void MPIDI_Gpudt_winacc_room_free(void *room)
     MPIR_Gpudt_temp_free(room);
 }
 
-int MPIDI_Gpudt_winacc_combine(MPIR_Win * win, void *room, void *addr, int count,
-                               MPI_Datatype datatype, MPI_Op op)
+int MPIDI_Gpudt_winacc_combine(MPIR_Win * win, void *room, MPI_Aint n, MPI_Datatype basic, void *old,
+                               void *addr, int count, MPI_Datatype datatype, MPI_Op op)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPI_Aint n, bytes;
-    MPI_Datatype basic;
 
-    MPIDI_Gpudt_winacc_elements(count, datatype, &n, &basic, &bytes);
     MPIDI_Gpudt_win_hold_own(win);
-    mpi_errno = do_accumulate_op(room, n, basic, addr, count, datatype, 0, op,
-                                 MPIDI_RMA_ACC_SRCBUF_DEFAULT);
+    if (old)
+        mpi_errno = MPIR_Localcopy(addr, count, datatype, old, n, basic);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (op != MPI_NO_OP)
+        mpi_errno = do_accumulate_op(room, n, basic, addr, count, datatype, 0, op,
+                                     MPIDI_RMA_ACC_SRCBUF_DEFAULT);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
     MPIDI_Gpudt_win_unhold(win);
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* ---- the origin ---- */
@@ -90,50 +94,68 @@ static int pending_check(MPIR_Win * win, int rank, bool * are_any)
     goto fn_exit;
 }
 
-/* Whether an accumulate can be divided: elements of both sides follow each other. */
-static bool is_divisible(const struct MPIR_Gpudt_rma *r)
+/* Whether an accumulate can be divided: elements of all buffers follow each other. */
+static bool is_divisible(const struct MPIDI_Gpudt_winop *o)
 {
-    return MPIR_DATATYPE_IS_PREDEFINED(r->datatype) && r->buftype == r->datatype;
+    return MPIR_DATATYPE_IS_PREDEFINED(o->r.datatype) && o->r.buftype == o->r.datatype &&
+        (!o->r.is_get || o->result_type == o->r.datatype);
 }
 
-static bool is_apt(const MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r)
+static bool is_apt(const MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o)
 {
     const MPIR_Comm *comm = win->comm_ptr;
     const struct MPIDI_Gpudt_peer *peer = MPIDI_Gpudt_win_peer(win, rank);
     const bool is_near = comm->node_comm && comm->intranode_table[rank] >= 0;
-    const MPI_Datatype basic = basic_of(r->datatype);
+    const MPI_Datatype basic = basic_of(o->r.datatype);
     MPI_Aint bytes;
 
     if (!win->gpudt->is_gpu[rank] || (peer && MPIDI_Gpudt_peer_is_mapped(peer)) ||
-        basic == MPI_DATATYPE_NULL || basic != basic_of(r->buftype) ||
-        !MPIDI_Gpudt_winmsg_is_apt(win, rank, r))
+        basic == MPI_DATATYPE_NULL || basic != basic_of(o->r.buftype) ||
+        (o->r.is_get && basic != basic_of(o->result_type)) ||
+        !MPIDI_Gpudt_winmsg_is_apt(win, rank, &o->r))
         return false;
-    MPIR_Datatype_get_size_macro(r->datatype, bytes);
-    bytes *= r->count;
+    MPIR_Datatype_get_size_macro(o->r.datatype, bytes);
+    bytes *= o->r.count;
     if (is_near && bytes < MPIR_GPUDT_WIN_ACC_FACTOR * (MPI_Aint) MPIR_CVAR_GPUDT_WIN_MSG_MIN)
         return false;
-    return is_divisible(r) || bytes <= MPIR_GPUDT_WIN_ACC_WHOLE;
+    return is_divisible(o) || bytes <= MPIR_GPUDT_WIN_ACC_WHOLE;
 }
 
-/* The request is that of the last part, which is the last one to be combined; errors of the others are kept
- * by the window. */
-static int parts_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+/* The operation's request is complete when all parts are. If one cannot be started while others are under way,
+ * that is an error of the request, or of the window. */
+static int parts_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o,
                        MPIR_Request * ureq)
 {
     int mpi_errno = MPI_SUCCESS;
-    struct MPIR_Gpudt_rma part = *r;
-    MPI_Aint extent, most = r->count;
+    struct MPIDI_Gpudt_winop part = *o;
+    MPI_Aint extent, most = o->r.count;
 
-    MPIR_Datatype_get_extent_macro(r->datatype, extent);
-    if (is_divisible(r))
+    MPIR_Datatype_get_extent_macro(o->r.datatype, extent);
+    if (is_divisible(o))
         most = MPL_MAX(MPIR_GPUDT_WIN_ACC_PART / extent, 1);
-    for (MPI_Aint i = 0; i < r->count; i += most) {
-        if (most < r->count) {
-            part.count = part.bufcount = MPL_MIN(most, r->count - i);
-            part.buf = (const char *) r->buf + i * extent;
+    for (MPI_Aint i = 0; i < o->r.count; i += most) {
+        const bool is_last = i + most >= o->r.count;
+        if (most < o->r.count) {
+            part.r.count = part.r.bufcount = part.result_count = MPL_MIN(most, o->r.count - i);
+            part.r.buf = (const char *) o->r.buf + i * extent;
+            part.result = (char *) o->result + i * extent;
+            part.off = i * extent;
         }
-        mpi_errno = MPIDI_Gpudt_winmsg_start(win, rank, &part, op, i * extent,
-                                             i + most >= r->count ? ureq : NULL);
+        if (ureq && !is_last)
+            MPIR_cc_inc(ureq->cc_ptr);
+        mpi_errno = MPIDI_Gpudt_winmsg_start(win, rank, &part, ureq);
+        if (mpi_errno && ureq) {
+            /* for this part, and for the last one */
+            if (!is_last)
+                MPIDI_Gpudt_winmsg_ureq_end(ureq, mpi_errno);
+            MPIDI_Gpudt_winmsg_ureq_end(ureq, mpi_errno);
+            mpi_errno = MPI_SUCCESS;
+            break;
+        }
+        if (mpi_errno && i > 0) {
+            MPIDI_Gpudt_win_keep(win, &mpi_errno);
+            break;
+        }
         MPIR_ERR_CHECK(mpi_errno);
     }
 
@@ -143,14 +165,14 @@ static int parts_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r,
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
+int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o,
                              MPIR_Request * ureq, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
     bool are_any;
 
     *is_taken = false;
-    if (op == MPI_NO_OP || !is_apt(win, rank, r))
+    if (!is_apt(win, rank, o))
         goto fn_exit;
     mpi_errno = pending_check(win, rank, &are_any);
     MPIR_ERR_CHECK(mpi_errno);
@@ -159,7 +181,7 @@ int MPIDI_Gpudt_winacc_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_r
     mpi_errno = MPIDI_Gpudt_win_await(win, rank, is_taken);
     MPIR_ERR_CHECK(mpi_errno);
     if (*is_taken)
-        mpi_errno = parts_start(win, rank, r, op, ureq);
+        mpi_errno = parts_start(win, rank, o, ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

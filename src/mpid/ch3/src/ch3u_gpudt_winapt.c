@@ -24,7 +24,7 @@ cvars:
       description : >-
         Bytes from which MPI_Put and MPI_Get from or to GPU memory, on a window of the same node that the
         origin cannot map, send the data as a message of its own; of a window in host memory, and of
-        MPI_Accumulate, 16 times as many. Negative: never.
+        MPI_Accumulate and MPI_Get_accumulate, 16 times as many. Negative: never.
 
     - name        : MPIR_CVAR_GPUDT_WIN_MSG_MIN_REMOTE
       category    : GPUDT

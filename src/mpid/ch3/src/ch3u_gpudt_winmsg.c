@@ -27,6 +27,10 @@
  *       |                                                   |  those are that came before from this origin
  *       | <----------------------------- empty message ---- |  it is there
  *
+ *     MPI_Get_accumulate: the same, but
+ *       | -- message, unless it is for MPI_NO_OP ----------> |
+ *       | <----------------------------------- message ---- |  what was there before, of which there is a copy
+ *
  * As a copy of the origin's GPU, such an operation may only start when the target has exposed its memory,
  * and is waited for before anything tells the target (ch3u_gpudt_window.c). So it needs none of the states
  * and flags of ch3's own operations.
@@ -103,15 +107,19 @@ bool MPIDI_Gpudt_winmsg_is_done(struct MPIDI_Gpudt_winmsg *msg, MPIR_Request ** 
         return false;
     MPIDI_Gpudt_winmsg_error(msg, (*req)->status.MPI_ERROR);
     msg->arrived = MPIR_STATUS_GET_COUNT((*req)->status);
-    if (msg->is_origin && msg->is_get && msg->mpi_errno == MPI_SUCCESS &&
-        msg->arrived != msg->bytes)
-        MPIR_ERR_SET(msg->mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
     MPIR_Request_free(*req);
     *req = NULL;
     return true;
 }
 
 /* ---- progress ---- */
+
+void MPIDI_Gpudt_winmsg_ureq_end(MPIR_Request * ureq, int mpi_errno)
+{
+    if (ureq->status.MPI_ERROR == MPI_SUCCESS)
+        ureq->status.MPI_ERROR = mpi_errno;
+    MPID_Request_complete(ureq);
+}
 
 static void msg_end(struct MPIDI_Gpudt_winmsg *msg)
 {
@@ -126,19 +134,28 @@ static void msg_end(struct MPIDI_Gpudt_winmsg *msg)
         win->at_completion_counter--;
     }
     if (msg->ureq) {
-        msg->ureq->status.MPI_ERROR = msg->mpi_errno;
-        MPID_Request_complete(msg->ureq);
+        MPIDI_Gpudt_winmsg_ureq_end(msg->ureq, msg->mpi_errno);
     } else {
         MPIDI_Gpudt_win_keep(win, &msg->mpi_errno);
     }
     MPL_free(msg);
 }
 
+/* In the origin: whether all has been sent and received. */
+static bool origin_is_done(struct MPIDI_Gpudt_winmsg *msg)
+{
+    if (!MPIDI_Gpudt_winmsg_is_done(msg, &msg->data) ||
+        !MPIDI_Gpudt_winmsg_is_done(msg, &msg->answer))
+        return false;
+    if (msg->is_get && msg->mpi_errno == MPI_SUCCESS && msg->arrived != msg->bytes)
+        MPIR_ERR_SET(msg->mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    return true;
+}
+
 /* Returns whether the operation has ended. */
 static bool msg_advance(struct MPIDI_Gpudt_winmsg *msg)
 {
-    if (msg->is_origin ? !MPIDI_Gpudt_winmsg_is_done(msg, &msg->data) ||
-        !MPIDI_Gpudt_winmsg_is_done(msg, &msg->done) : !MPIDI_Gpudt_wintarget_advance(msg))
+    if (msg->is_origin ? !origin_is_done(msg) : !MPIDI_Gpudt_wintarget_advance(msg))
         return false;
     msg_end(msg);
     return true;
@@ -164,6 +181,7 @@ static void msgs_end(void)
     DL_FOREACH_SAFE(msgs, msg, next) {
         DL_DELETE(msgs, msg);
         MPIDI_Gpudt_winacc_room_free(msg->room);
+        MPIDI_Gpudt_winacc_room_free(msg->old);
         MPL_free(msg);
     }
 }

@@ -48,11 +48,11 @@ static int pkt_send(MPIDI_VC_t * vc, void *pkt, size_t sz, void *flat, size_t fl
     goto fn_exit;
 }
 
-/* Tell the target of an operation.
- *   off  (IN)  bytes from the displacement on */
-static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIR_Gpudt_rma *r, MPI_Aint off)
+/* Tell the target of an operation. */
+static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI_Gpudt_winop *o)
 {
     int mpi_errno = MPI_SUCCESS;
+    const struct MPIR_Gpudt_rma *r = &o->r;
     MPIR_Win *win = msg->win;
     const MPIDI_Win_basic_info_t *info = &win->basic_info_table[msg->rank];
     MPIDI_CH3_Pkt_t upkt;
@@ -65,7 +65,7 @@ static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIR_
     pkt->win = info->win_handle;
     pkt->rank = win->comm_ptr->rank;
     pkt->tag = msg->tag;
-    pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit + off;
+    pkt->addr = (char *) info->base_addr + r->disp * info->disp_unit + o->off;
     pkt->count = r->count;
     pkt->datatype = r->datatype;
     pkt->slot = -1;
@@ -93,30 +93,43 @@ static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIR_
     goto fn_exit;
 }
 
-/* The receive is posted first: once the target knows of the operation, it waits for its end. An operation
- * that cannot be started has ended with an error, which is reported as any other. */
-static void origin_start(struct MPIDI_Gpudt_winmsg *msg, const struct MPIR_Gpudt_rma *r, MPI_Aint off)
+/* Receive the answer. */
+static int answer_receive(struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI_Gpudt_winop *o)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPIR_Request **req = r->is_get ? &msg->data : &msg->done;
 
-    if (r->is_get)
-        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, (void *) r->buf, r->bufcount, r->buftype,
-                                            MPIDI_GPUDT_WINMSG__GOT, req);
+    if (!msg->is_get)
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT_DONE,
+                                            &msg->answer);
+    else if (msg->op == MPI_OP_NULL)
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, (void *) o->r.buf, o->r.bufcount, o->r.buftype,
+                                            MPIDI_GPUDT_WINMSG__GOT, &msg->answer);
     else
-        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT_DONE, req);
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, o->result, o->result_count, o->result_type,
+                                            MPIDI_GPUDT_WINMSG__GOT, &msg->answer);
     if (mpi_errno)
-        *req = NULL;
+        msg->answer = NULL;
+    return mpi_errno;
+}
+
+/* The receive is posted first: once the target knows of the operation, it waits for its end. An operation
+ * that cannot be started has ended with an error, which is reported as any other. */
+static void origin_start(struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI_Gpudt_winop *o)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = answer_receive(msg, o);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = request_send(msg, r, off);
+    mpi_errno = request_send(msg, o);
     if (mpi_errno) {
-        MPID_Cancel_recv(*req);
-        MPIR_Request_free(*req);
-        *req = NULL;
+        MPID_Cancel_recv(msg->answer);
+        MPIR_Request_free(msg->answer);
+        msg->answer = NULL;
     }
     MPIR_ERR_CHECK(mpi_errno);
-    if (!r->is_get)
-        MPIDI_Gpudt_winmsg_send(msg, r->buf, r->bufcount, r->buftype, MPIDI_GPUDT_WINMSG__PUT, &msg->data);
+    if (msg->op == MPI_OP_NULL ? !msg->is_get : msg->op != MPI_NO_OP)
+        MPIDI_Gpudt_winmsg_send(msg, o->r.buf, o->r.bufcount, o->r.buftype,
+                                MPIDI_GPUDT_WINMSG__PUT, &msg->data);
 
   fn_exit:
     return;
@@ -125,8 +138,8 @@ static void origin_start(struct MPIDI_Gpudt_winmsg *msg, const struct MPIR_Gpudt
     goto fn_exit;
 }
 
-int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rma *r, MPI_Op op,
-                             MPI_Aint off, MPIR_Request * ureq)
+int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o,
+                             MPIR_Request * ureq)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPIDI_Gpudt_win *w = win->gpudt;
@@ -138,16 +151,16 @@ int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIR_Gpudt_r
         MPIR_ERR_CHECK(mpi_errno);
     }
     tag = (int) (++w->last_msg & NUMBER_MASK) * MPIDI_GPUDT_WINMSG_NTAGS;
-    msg = MPIDI_Gpudt_winmsg_make(win, rank, tag, r->is_get, op);
+    msg = MPIDI_Gpudt_winmsg_make(win, rank, tag, o->r.is_get, o->op);
     MPIR_ERR_CHKANDJUMP1(!msg, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
     msg->is_origin = true;
     msg->number = w->last_msg;
-    MPIR_Datatype_get_size_macro(r->datatype, msg->bytes);
-    msg->bytes *= r->count;
-    origin_start(msg, r, off);
+    MPIR_Datatype_get_size_macro(o->r.datatype, msg->bytes);
+    msg->bytes *= o->r.count;
+    origin_start(msg, o);
     msg->ureq = ureq;
     w->nmsgs++;
-    w->naccumulates += op != MPI_OP_NULL;
+    w->naccumulates += o->op != MPI_OP_NULL;
     MPIDI_Gpudt_winmsg_add(msg);
     MPIR_Gpudt_count_window_message();
 
@@ -161,6 +174,7 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
                             MPIR_Request * ureq, bool * is_taken)
 {
     int mpi_errno = MPI_SUCCESS;
+    const struct MPIDI_Gpudt_winop o = {.r = *r,.op = MPI_OP_NULL };
 
     *is_taken = false;
     if (!MPIDI_Gpudt_winmsg_is_apt(win, rank, r))
@@ -168,7 +182,7 @@ int MPIDI_Gpudt_winmsg_move(MPIR_Win * win, int rank, const struct MPIR_Gpudt_rm
     mpi_errno = MPIDI_Gpudt_win_await(win, rank, is_taken);
     MPIR_ERR_CHECK(mpi_errno);
     if (*is_taken)
-        mpi_errno = MPIDI_Gpudt_winmsg_start(win, rank, r, MPI_OP_NULL, 0, ureq);
+        mpi_errno = MPIDI_Gpudt_winmsg_start(win, rank, &o, ureq);
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -18,35 +18,67 @@ static struct MPIDI_Gpudt_win_origin *origin_of(const struct MPIDI_Gpudt_winmsg 
     return &msg->win->gpudt->origins[msg->rank];
 }
 
+/* Whether the datatype is needed after the packet has been handled. Its slot may be used anew meanwhile. */
+static bool is_kept(const struct MPIDI_Gpudt_winmsg *msg)
+{
+    return msg->is_get || msg->op != MPI_OP_NULL;
+}
+
 /* ---- accumulates ---- */
+
+static void rooms_free(struct MPIDI_Gpudt_winmsg *msg)
+{
+    MPIDI_Gpudt_winacc_room_free(msg->room);
+    MPIDI_Gpudt_winacc_room_free(msg->old);
+    msg->room = msg->old = NULL;
+}
+
+static int rooms_get(struct MPIDI_Gpudt_winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const bool has_data = msg->op != MPI_NO_OP;
+
+    MPIDI_Gpudt_winacc_elements(msg->count, msg->datatype, &msg->n, &msg->basic, &msg->bytes);
+    if (has_data)
+        msg->room = MPIDI_Gpudt_winacc_room(msg->addr, msg->n, msg->basic, msg->op);
+    if (msg->is_get)
+        msg->old = MPIDI_Gpudt_winacc_room(msg->addr, msg->n, msg->basic, MPI_REPLACE);
+    if ((has_data && msg->room == NULL) || (msg->is_get && msg->old == NULL)) {
+        rooms_free(msg);
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "accumulate");
+    }
+    return mpi_errno;
+}
+
+/* Whether there may be memory for an accumulate now. One that is next is not kept from it by later ones. */
+static bool may_have_room(const struct MPIDI_Gpudt_winmsg *msg)
+{
+    const struct MPIDI_Gpudt_win_origin *origin = origin_of(msg);
+
+    return origin->nrooms < MAX_ROOMS && msg->nth - origin->ncombined < MAX_ROOMS;
+}
 
 /* Receive the data of an accumulate, or an empty message in its place. Without memory for the request it
  * is tried again: there must be a receive. */
 static void accumulate_post(struct MPIDI_Gpudt_winmsg *msg)
 {
     int mpi_errno = MPI_SUCCESS;
-    MPI_Aint count = 0;
-    MPI_Datatype basic = MPI_BYTE;
 
-    if (msg->datatype != MPI_DATATYPE_NULL) {
-        msg->room = MPIDI_Gpudt_winacc_room(msg->addr, msg->count, msg->datatype, msg->op);
-        if (msg->room == NULL)
-            MPIR_ERR_SET1(mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "accumulate");
-        else
-            MPIDI_Gpudt_winacc_elements(msg->count, msg->datatype, &count, &basic, &msg->bytes);
+    if (msg->datatype != MPI_DATATYPE_NULL)
+        MPIDI_Gpudt_winmsg_error(msg, rooms_get(msg));
+    if (msg->op != MPI_NO_OP) {
+        /* A message that was there may have failed, and is received all the same */
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->room, msg->room ? msg->n : 0,
+                                            msg->room ? msg->basic : MPI_BYTE,
+                                            MPIDI_GPUDT_WINMSG__PUT, &msg->data);
+        MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+        if (msg->data == NULL) {
+            rooms_free(msg);
+            return;
+        }
     }
-    MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
-    /* A message that was there may have failed, and is received all the same */
-    mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->room, count, basic, MPIDI_GPUDT_WINMSG__PUT,
-                                        &msg->data);
-    MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
-    msg->is_unposted = msg->data == NULL;
-    if (msg->is_unposted) {
-        MPIDI_Gpudt_winacc_room_free(msg->room);
-        msg->room = NULL;
-    } else {
-        origin_of(msg)->nrooms++;
-    }
+    msg->is_unposted = false;
+    origin_of(msg)->nrooms++;
 }
 
 /* All of it has arrived, or it has failed. If the origin has failed to send it, that is an error there. */
@@ -54,38 +86,44 @@ static void accumulate_combine(struct MPIDI_Gpudt_winmsg *msg)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (msg->mpi_errno == MPI_SUCCESS && msg->arrived == msg->bytes)
-        mpi_errno = MPIDI_Gpudt_winacc_combine(msg->win, msg->room, msg->addr, msg->count,
-                                               msg->datatype, msg->op);
-    else if (msg->arrived > 0)
+    if (msg->mpi_errno == MPI_SUCCESS && (msg->op == MPI_NO_OP || msg->arrived == msg->bytes)) {
+        mpi_errno = MPIDI_Gpudt_winacc_combine(msg->win, msg->room, msg->n, msg->basic, msg->old,
+                                               msg->addr, msg->count, msg->datatype, msg->op);
+        msg->has_old = msg->old && mpi_errno == MPI_SUCCESS;
+    } else if (msg->arrived > 0) {
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**gpudt_peer");
+    }
     MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
     MPIDI_Gpudt_winacc_room_free(msg->room);
     msg->room = NULL;
-    if (msg->datatype != MPI_DATATYPE_NULL)
-        MPIR_Datatype_release_if_not_builtin(msg->datatype);
     msg->is_pending = false;
-    origin_of(msg)->nrooms--;
     origin_of(msg)->ncombined++;
 }
 
 /* ---- progress ---- */
 
+static void answer_send(struct MPIDI_Gpudt_winmsg *msg)
+{
+    msg->is_unanswered = false;
+    if (!msg->is_get)
+        MPIDI_Gpudt_winmsg_send(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT_DONE, &msg->answer);
+    else if (msg->op == MPI_OP_NULL)
+        MPIDI_Gpudt_winmsg_send(msg, msg->addr, msg->count, msg->datatype,
+                                MPIDI_GPUDT_WINMSG__GOT, &msg->answer);
+    else
+        MPIDI_Gpudt_winmsg_send(msg, msg->old, msg->n, msg->has_old ? msg->basic : MPI_DATATYPE_NULL,
+                                MPIDI_GPUDT_WINMSG__GOT, &msg->answer);
+    if (is_kept(msg) && msg->datatype != MPI_DATATYPE_NULL)
+        MPIR_Datatype_release_if_not_builtin(msg->datatype);
+}
+
 bool MPIDI_Gpudt_wintarget_advance(struct MPIDI_Gpudt_winmsg *msg)
 {
     if (msg->is_unposted) {
-        /* Those before it in the list have been asked first */
-        if (origin_of(msg)->nrooms < MAX_ROOMS)
+        if (may_have_room(msg))
             accumulate_post(msg);
         if (msg->is_unposted)
             return false;
-    }
-    if (msg->is_unsent) {
-        msg->is_unsent = false;
-        MPIDI_Gpudt_winmsg_send(msg, msg->addr, msg->count, msg->datatype,
-                                MPIDI_GPUDT_WINMSG__GOT, &msg->data);
-        if (msg->datatype != MPI_DATATYPE_NULL)
-            MPIR_Datatype_release_if_not_builtin(msg->datatype);
     }
     if (!MPIDI_Gpudt_winmsg_is_done(msg, &msg->data))
         return false;
@@ -94,11 +132,35 @@ bool MPIDI_Gpudt_wintarget_advance(struct MPIDI_Gpudt_winmsg *msg)
             return false;
         accumulate_combine(msg);
     }
-    if (msg->is_undone) {
-        msg->is_undone = false;
-        MPIDI_Gpudt_winmsg_send(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT_DONE, &msg->done);
+    if (msg->is_unanswered)
+        answer_send(msg);
+    if (!MPIDI_Gpudt_winmsg_is_done(msg, &msg->answer))
+        return false;
+    if (msg->op != MPI_OP_NULL) {
+        rooms_free(msg);
+        origin_of(msg)->nrooms--;
     }
-    return MPIDI_Gpudt_winmsg_is_done(msg, &msg->done);
+    return true;
+}
+
+/* ---- the beginning ---- */
+
+/* Receive the data of a put, or an empty message in its place. */
+static void put_post(struct MPIDI_Gpudt_winmsg *msg)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (msg->datatype != MPI_DATATYPE_NULL) {
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->addr, msg->count, msg->datatype,
+                                            MPIDI_GPUDT_WINMSG__PUT, &msg->data);
+        MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+    }
+    /* All of a message that is too long is received, and dropped */
+    if (msg->datatype == MPI_DATATYPE_NULL || mpi_errno) {
+        mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT,
+                                            &msg->data);
+        MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
+    }
 }
 
 static void target_start(struct MPIDI_Gpudt_winmsg *msg)
@@ -116,28 +178,15 @@ static void target_start(struct MPIDI_Gpudt_winmsg *msg)
         MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
         msg->datatype = MPI_DATATYPE_NULL;
     }
-    if (msg->is_get || msg->op != MPI_OP_NULL) {
-        msg->is_unsent = msg->is_get;
-        msg->is_undone = msg->is_pending = msg->is_unposted = !msg->is_get;
-        if (!msg->is_get)
-            msg->nth = origin_of(msg)->narrived++;
-        /* Its slot may be used anew before */
-        if (msg->datatype != MPI_DATATYPE_NULL)
-            MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
-    } else {
-        msg->is_undone = true;
-        if (msg->datatype != MPI_DATATYPE_NULL) {
-            mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, msg->addr, msg->count, msg->datatype,
-                                                MPIDI_GPUDT_WINMSG__PUT, &msg->data);
-            MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
-        }
-        /* All of a message that is too long is received, and dropped */
-        if (msg->datatype == MPI_DATATYPE_NULL || mpi_errno) {
-            mpi_errno = MPIDI_Gpudt_winmsg_recv(msg, NULL, 0, MPI_BYTE, MPIDI_GPUDT_WINMSG__PUT,
-                                                &msg->data);
-            MPIDI_Gpudt_winmsg_error(msg, mpi_errno);
-        }
+    msg->is_unanswered = true;
+    if (msg->op != MPI_OP_NULL) {
+        msg->is_pending = msg->is_unposted = true;
+        msg->nth = origin_of(msg)->narrived++;
     }
+    if (!is_kept(msg))
+        put_post(msg);
+    else if (msg->datatype != MPI_DATATYPE_NULL)
+        MPIR_Datatype_add_ref_if_not_builtin(msg->datatype);
     MPIDI_Gpudt_winmsg_add(msg);
 }
 

@@ -78,8 +78,7 @@ static bool names_driver(int err)
 static void error_check(const struct plan *plan, const struct fault *f, enum phase phase, int err)
 {
     const bool is_all = phase == MAKE;
-    const bool may_be_message = plan->kind == PUT || plan->kind == RPUT || plan->kind == GET ||
-        plan->kind == RGET || plan->kind == REPLACE || plan->kind == SUM || plan->kind == RSUM;
+    const bool may_be_message = plan->kind != FETCH_AND_OP && plan->kind != COMPARE_AND_SWAP;
 
     if (err == MPI_SUCCESS)
         return;
