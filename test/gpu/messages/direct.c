@@ -15,6 +15,7 @@
  *   pushed    with MPIR_CVAR_GPUDT_DIRECT=push: long ones are copied by the sender
  *   across    the sender copies where it is the cheaper way: to a contiguous buffer from a strided
  *             one, and from memory that the receiver cannot map; two GPUs
+ *   rows      with MPIR_CVAR_GPUDT_STRATEGY=copy2d and two GPUs: rows of one width are a copy of the driver
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
  *   both      the same for long messages, whose kernels take account of the other direction if each
@@ -192,6 +193,40 @@ static void across(void)
         CHECK(!is_pushed(kind, MPI_DOUBLE, MEM__POOL, MPI_DOUBLE, few));
     }
     MPI_Type_free(&spread);
+}
+
+/* Send one element of a datatype, and receive one of another. Returns how many copies of the driver that
+ * takes in both processes. */
+static int ncopies(MPI_Datatype type, MPI_Datatype to_type)
+{
+    int before = (int) report_variable("gpudt_copies"), n;
+
+    are_pushed(1, kind, type, kind, to_type, 1);
+    n = (int) report_variable("gpudt_copies") - before;
+    MPI_Allreduce(MPI_IN_PLACE, &n, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return n;
+}
+
+static void rows(void)
+{
+    enum { n = 100000 };        /* for so many a kernel is faster */
+    MPI_Datatype narrow, spread, wide;
+
+    MPI_Type_vector(n, 2, 3, MPI_DOUBLE, &narrow);
+    MPI_Type_vector(n, 2, 7, MPI_DOUBLE, &spread);
+    MPI_Type_vector(n / 2, 4, 7, MPI_DOUBLE, &wide);
+    MPI_Type_commit(&narrow);
+    MPI_Type_commit(&spread);
+    MPI_Type_commit(&wide);
+    if (mem_exists(MEM__OTHER_DEVICE)) {
+        CHECK(ncopies(narrow, spread) == 1);
+        CHECK(ncopies(spread, narrow) == 1);
+        CHECK(ncopies(narrow, wide) == 0);
+    }
+    CHECK(report_variable("gpudt_direct_refused") == 0);
+    MPI_Type_free(&narrow);
+    MPI_Type_free(&spread);
+    MPI_Type_free(&wide);
 }
 
 static void hidden(void)
@@ -513,8 +548,8 @@ static void automatic(void)
 int main(int argc, char **argv)
 {
     static const struct report_case tests[] = {
-        {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"staged", staged},
-        {"window", window}, {"both", both}, {"ahead", ahead}, {"missed", missed},
+        {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"rows", rows},
+        {"staged", staged}, {"window", window}, {"both", both}, {"ahead", ahead}, {"missed", missed},
         {"starved", starved}, {"beside", beside}, {"refused", refused}, {"kinds", kinds},
         {"late", late}, {"auto", automatic}, {"hidden", hidden}
     };

@@ -27,7 +27,7 @@ cvars:
         auto   - Choose by estimated time
         copy1d - The driver's copy, for contiguous data
         copy2d - The driver's 2-D copy, for rows at one pitch; between GPUs its 3-D copy, too, for
-                 planes of such rows
+                 planes of such rows, and for rows at both ends; where these differ, pair
         transpose - A kernel that transposes squares in shared memory
         box    - A kernel for nested strides
         table  - The same for small datatypes of any kind, with a list of all their parts

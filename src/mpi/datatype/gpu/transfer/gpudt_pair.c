@@ -21,6 +21,12 @@
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_upload.h"
 
+/* Whether the program wants the driver's copy of rows wherever it applies. */
+static bool is_copy_forced(void)
+{
+    return MPII_Gpudt_allowed_strategies() == 1u << MPII_GPUDT_STRATEGY__COPY2D;
+}
+
 int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpudt_side *src,
                             const struct MPII_Gpudt_side *dst, bool * is_possible)
 {
@@ -34,7 +40,10 @@ int MPII_Gpudt_pair_prepare(MPII_Gpudt_engine_t * engine, const struct MPII_Gpud
     CUfunction function;
 
     *is_possible = false;
-    if (!(MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__PAIR))
+    /* Rows are copied so between GPUs only */
+    if (!(MPII_Gpudt_allowed_strategies() & 1u << MPII_GPUDT_STRATEGY__PAIR) &&
+        !(is_copy_forced() && (src->place == MPII_GPUDT_PLACE__PEER) !=
+          (dst->place == MPII_GPUDT_PLACE__PEER)))
         goto fn_exit;
     /* Without kernels the steps by a work area find that out again, and count it */
     *is_possible = true;
@@ -87,14 +96,16 @@ static int pair_queue(const struct MPII_Gpudt_pair *p, struct MPII_Gpudt_plan_pa
     return MPII_Gpudt_batch_add_planned(p->engine, p->lane, &what, is_queued);
 }
 
-/* Let the driver copy, if that is faster.
+/* Let the driver copy, if that is faster or wanted.
  *   is_started  (OUT)  false: not, or the driver refuses, as it does for rows in more than one
  *                      allocation */
 static void pair_copy(const struct MPII_Gpudt_pair *p, const struct MPII_Gpudt_plan_pair *plan,
                       bool * is_started)
 {
-    *is_started = plan->copy_cost > 0 && plan->copy_cost < plan->cost &&
-        MPII_Gpudt_batch_prefers_copy(p->engine, p->lane, p->len) &&
+    *is_started = plan->copy_cost > 0 &&
+        (is_copy_forced() ||
+         (plan->copy_cost < plan->cost &&
+          MPII_Gpudt_batch_prefers_copy(p->engine, p->lane, p->len))) &&
         MPII_Gpudt_rows_copy(p->engine, p->lane, &plan->copy) == CUDA_SUCCESS;
     if (*is_started)
         MPII_GPUDT_COUNT(copies, 1);
@@ -120,7 +131,7 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
         pair_trace(p, &plan);
 
     /* On a shared GPU what comes after the end of another launch may have to wait for its turn */
-    if (p->may_queue && plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX &&
+    if (p->may_queue && plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX && !is_copy_forced() &&
         !MPII_Gpudt_is_shared(p->engine->shared)) {
         mpi_errno = pair_queue(p, &plan, &is_started);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
