@@ -16,6 +16,8 @@
  *                either side, by request, of MPI_NO_OP, and of operations that do not commute
  *     atomic     the same of two origins at once: no result is seen twice
  *
+ * A second argument: the window is in "host" memory, which is for one node, or "dynamic".
+ *
  * Two processes. To be run with MPIR_CVAR_GPUDT_DIRECT=never, or on several nodes. */
 
 #include "report.h"
@@ -33,6 +35,8 @@
 static int rank, other;
 static struct mem window, buffer;
 static MPI_Win win;
+static int is_host, is_dynamic; /* the windows are */
+static MPI_Aint bases[2];       /* of them */
 static double *host, *expected; /* N each */
 
 struct pair {
@@ -49,18 +53,35 @@ static void begin(MPI_Info info)
 {
     const size_t sz = N * sizeof(double);
 
-    mem_alloc(&window, MEM__DEVICE, sz);
+    mem_alloc(&window, is_host ? MEM__PAGEABLE : MEM__DEVICE, sz);
     mem_alloc(&buffer, MEM__DEVICE, sz);
     host = calloc(N, sizeof(double));
     expected = calloc(N, sizeof(double));
     mem_write(&window, 0, host, sz);
-    CHECK_MPI(MPI_Win_create(window.addr, (MPI_Aint) sz, sizeof(double), info, MPI_COMM_WORLD,
-                             &win));
+    if (is_dynamic) {
+        CHECK_MPI(MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &win));
+        CHECK_MPI(MPI_Win_attach(win, window.addr, (MPI_Aint) sz));
+        MPI_Get_address(window.addr, &bases[rank]);
+        CHECK_MPI(MPI_Allgather(MPI_IN_PLACE, 1, MPI_AINT, bases, 1, MPI_AINT, MPI_COMM_WORLD));
+    } else {
+        CHECK_MPI(MPI_Win_create(window.addr, (MPI_Aint) sz, sizeof(double), info, MPI_COMM_WORLD,
+                                 &win));
+    }
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+}
+
+/* The displacement of an element of the window of a process. */
+static MPI_Aint at(int process, int i)
+{
+    return is_dynamic ? bases[process] + i * (MPI_Aint) sizeof(double) : i;
 }
 
 static void end(void)
 {
+    if (is_dynamic) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK_MPI(MPI_Win_detach(win, window.addr));
+    }
     CHECK_MPI(MPI_Win_free(&win));
     mem_free(&window);
     mem_free(&buffer);
@@ -74,7 +95,7 @@ static void lock(int type)
     double any;
 
     CHECK_MPI(MPI_Win_lock(type, other, 0, win));
-    CHECK_MPI(MPI_Fetch_and_op(NULL, &any, MPI_DOUBLE, other, 0, MPI_NO_OP, win));
+    CHECK_MPI(MPI_Fetch_and_op(NULL, &any, MPI_DOUBLE, other, at(other, 0), MPI_NO_OP, win));
     CHECK_MPI(MPI_Win_flush(other, win));
 }
 
@@ -109,15 +130,18 @@ static void ordered_turn(int turn, int is_origin)
     MPI_Type_commit(&type);
     fill(7 * turn);
     if (is_origin) {
-        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, 0, N, MPI_DOUBLE, MPI_REPLACE, win));
-        CHECK_MPI(MPI_Accumulate(buffer.addr, N - first, MPI_DOUBLE, other, first, N - first,
+        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, at(other, 0), N, MPI_DOUBLE,
+                                 MPI_REPLACE, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, N - first, MPI_DOUBLE, other, at(other, first), N - first,
                                  MPI_DOUBLE, MPI_SUM, win));
-        CHECK_MPI(MPI_Fetch_and_op(&one, &seen, MPI_DOUBLE, other, N - 1, MPI_SUM, win));
-        CHECK_MPI(MPI_Accumulate(buffer.addr, NSOME, MPI_DOUBLE, other, first, 1, type, MPI_MAX, win));
-        CHECK_MPI(MPI_Accumulate(host, NSOME, MPI_DOUBLE, other, first, NSOME, MPI_DOUBLE, MPI_PROD, win));
-        CHECK_MPI(MPI_Raccumulate(buffer.addr, N / 2, MPI_DOUBLE, other, N / 2, N / 2, MPI_DOUBLE,
-                                  MPI_MIN, win, &req));
-        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, N - 2, 1, MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Fetch_and_op(&one, &seen, MPI_DOUBLE, other, at(other, N - 1), MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, NSOME, MPI_DOUBLE, other, at(other, first), 1, type,
+                                 MPI_MAX, win));
+        CHECK_MPI(MPI_Accumulate(host, NSOME, MPI_DOUBLE, other, at(other, first), NSOME, MPI_DOUBLE,
+                                 MPI_PROD, win));
+        CHECK_MPI(MPI_Raccumulate(buffer.addr, N / 2, MPI_DOUBLE, other, at(other, N / 2), N / 2,
+                                  MPI_DOUBLE, MPI_MIN, win, &req));
+        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, at(other, N - 2), 1, MPI_DOUBLE, MPI_SUM, win));
         CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
         CHECK_MPI(MPI_Win_flush(other, win));
         CHECK(seen == host[N - 1] + host[N - 1 - first]);
@@ -174,8 +198,8 @@ static void pairs(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         lock(MPI_LOCK_EXCLUSIVE);
-        CHECK_MPI(MPI_Accumulate(buffer.addr, NPAIRS, MPI_DOUBLE_INT, 1, 0, NPAIRS, MPI_DOUBLE_INT,
-                                 MPI_MINLOC, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, NPAIRS, MPI_DOUBLE_INT, 1, at(1, 0), NPAIRS,
+                                 MPI_DOUBLE_INT, MPI_MINLOC, win));
         CHECK_MPI(MPI_Win_unlock(1, win));
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -198,7 +222,7 @@ static void both(void)
     fill(0);
     CHECK_MPI(MPI_Win_fence(0, win));
     for (int i = 0; i < NTURNS; i++)
-        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, 0, 0, N, MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, 0, at(0, 0), N, MPI_DOUBLE, MPI_SUM, win));
     CHECK_MPI(MPI_Win_fence(0, win));
     for (int i = 0; i < N; i++)
         expected[i] = 2 * NTURNS * host[i];
@@ -219,8 +243,8 @@ static void free_order(void)
     fill(0);
     lock(MPI_LOCK_SHARED);
     for (int i = 0; i < NTURNS; i++) {
-        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, 0, N, MPI_DOUBLE, MPI_SUM, win));
-        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, N - 1, 1, MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, at(other, 0), N, MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, at(other, N - 1), 1, MPI_DOUBLE, MPI_SUM, win));
     }
     CHECK_MPI(MPI_Win_unlock(other, win));
     MPI_Barrier(MPI_COMM_WORLD);
@@ -239,8 +263,8 @@ static void many(void)
     fill(1);
     lock(MPI_LOCK_SHARED);
     for (int i = 0; i < MANY; i++)
-        CHECK_MPI(MPI_Accumulate((double *) buffer.addr + i, NSOME, MPI_DOUBLE, other, 2 * i, NSOME,
-                                 MPI_DOUBLE, i % 2 ? MPI_SUM : MPI_REPLACE, win));
+        CHECK_MPI(MPI_Accumulate((double *) buffer.addr + i, NSOME, MPI_DOUBLE, other, at(other, 2 * i),
+                                 NSOME, MPI_DOUBLE, i % 2 ? MPI_SUM : MPI_REPLACE, win));
     CHECK_MPI(MPI_Win_unlock(other, win));
     CHECK(nmessages() - before == MANY);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -296,13 +320,13 @@ static void step_start(const struct step *step, const struct mem *result)
 
     if (step->is_waited) {
         CHECK_MPI(MPI_Rget_accumulate(has_origin ? buffer.addr : NULL, has_origin ? step->n : 0,
-                                      MPI_DOUBLE, result->addr, n, result_used, other, step->first,
-                                      n, used, step->op, win, &req));
+                                      MPI_DOUBLE, result->addr, n, result_used, other,
+                                      at(other, step->first), n, used, step->op, win, &req));
         CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
     } else {
         CHECK_MPI(MPI_Get_accumulate(has_origin ? buffer.addr : NULL, has_origin ? step->n : 0,
-                                     MPI_DOUBLE, result->addr, n, result_used, other, step->first,
-                                     n, used, step->op, win));
+                                     MPI_DOUBLE, result->addr, n, result_used, other,
+                                     at(other, step->first), n, used, step->op, win));
     }
     MPI_Type_free(&type);
     MPI_Type_free(&result_type);
@@ -384,8 +408,8 @@ static void atomic(void)
     mem_write(&buffer, 0, host, n * sizeof(double));
     CHECK_MPI(MPI_Win_lock_all(0, win));
     for (int turn = 0; turn < NTURNS; turn++) {
-        CHECK_MPI(MPI_Get_accumulate(buffer.addr, n, MPI_DOUBLE, result.addr, n, MPI_DOUBLE, 0, 0, n,
-                                     MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Get_accumulate(buffer.addr, n, MPI_DOUBLE, result.addr, n, MPI_DOUBLE, 0,
+                                     at(0, 0), n, MPI_DOUBLE, MPI_SUM, win));
         CHECK_MPI(MPI_Win_flush(0, win));
         mem_read(&result, 0, host, n * sizeof(double));
         for (int i = 0; i < n; i++) {
@@ -423,6 +447,8 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
+    is_host = argc > 2 && strcmp(argv[2], "host") == 0;
+    is_dynamic = argc > 2 && strcmp(argv[2], "dynamic") == 0;
     report_case_run(cases, sizeof(cases) / sizeof(cases[0]), argc > 1 ? argv[1] : NULL);
     MPI_T_finalize();
     MPI_Finalize();

@@ -3,7 +3,7 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* MPI_Accumulate and MPI_Get_accumulate of long data on windows in GPU memory that the origin does not map, by
+/* MPI_Accumulate and MPI_Get_accumulate of long data on windows that the origin does not map, by
  * messages of their own (ch3u_gpudt_winmsg.c): which these are, their division into parts, and what the
  * target does with a part. Must not know how the messages are sent.
  *
@@ -109,16 +109,16 @@ static bool is_apt(const MPIR_Win * win, int rank, const struct MPIDI_Gpudt_wino
     const MPI_Datatype basic = basic_of(o->r.datatype);
     MPI_Aint bytes;
 
-    if (!win->gpudt->is_gpu[rank] || (peer && MPIDI_Gpudt_peer_is_mapped(peer)) ||
-        basic == MPI_DATATYPE_NULL || basic != basic_of(o->r.buftype) ||
-        (o->r.is_get && basic != basic_of(o->result_type)) ||
-        !MPIDI_Gpudt_winmsg_is_apt(win, rank, &o->r))
+    if ((peer && MPIDI_Gpudt_peer_is_mapped(peer)) || basic == MPI_DATATYPE_NULL ||
+        basic != basic_of(o->r.buftype) || (o->r.is_get && basic != basic_of(o->result_type)))
         return false;
     MPIR_Datatype_get_size_macro(o->r.datatype, bytes);
     bytes *= o->r.count;
     if (is_near && bytes < MPIR_GPUDT_WIN_ACC_FACTOR * (MPI_Aint) MPIR_CVAR_GPUDT_WIN_MSG_MIN)
         return false;
-    return is_divisible(o) || bytes <= MPIR_GPUDT_WIN_ACC_WHOLE;
+    if (!is_divisible(o) && bytes > MPIR_GPUDT_WIN_ACC_WHOLE)
+        return false;
+    return MPIDI_Gpudt_winmsg_is_apt(win, rank, &o->r);
 }
 
 /* The operation's request is complete when all parts are. If one cannot be started while others are under way,
