@@ -101,6 +101,17 @@ static bool is_divisible(const struct MPIDI_Gpudt_winop *o)
         (!o->r.is_get || o->result_type == o->r.datatype);
 }
 
+/* Bytes of an accumulate on a process's memory that is done so, at most. What is attached to a dynamic window
+ * is most often on a GPU if the origin's buffer is. */
+static MPI_Aint most_bytes(const MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o)
+{
+    if (win->gpudt->is_gpu[rank] || win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return is_divisible(o) ? MPIR_AINT_MAX : MPIR_GPUDT_WIN_ACC_WHOLE;
+    if (!is_divisible(o))
+        return 0;
+    return o->r.is_get ? MPIR_GPUDT_WIN_GET_ACC_HOST : MPIR_GPUDT_WIN_ACC_HOST;
+}
+
 static bool is_apt(const MPIR_Win * win, int rank, const struct MPIDI_Gpudt_winop *o)
 {
     const MPIR_Comm *comm = win->comm_ptr;
@@ -116,9 +127,7 @@ static bool is_apt(const MPIR_Win * win, int rank, const struct MPIDI_Gpudt_wino
     bytes *= o->r.count;
     if (is_near && bytes < MPIR_GPUDT_WIN_ACC_FACTOR * (MPI_Aint) MPIR_CVAR_GPUDT_WIN_MSG_MIN)
         return false;
-    if (!is_divisible(o) && bytes > MPIR_GPUDT_WIN_ACC_WHOLE)
-        return false;
-    return MPIDI_Gpudt_winmsg_is_apt(win, rank, &o->r);
+    return bytes <= most_bytes(win, rank, o) && MPIDI_Gpudt_winmsg_is_apt(win, rank, &o->r);
 }
 
 /* The operation's request is complete when all parts are. If one cannot be started while others are under way,

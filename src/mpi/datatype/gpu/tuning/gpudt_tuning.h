@@ -305,6 +305,12 @@
 #define MPIR_GPUDT_WIN_ACC_PART (4 << 20)
 #define MPIR_GPUDT_WIN_ACC_WHOLE (16 << 20)
 
+/* The same on windows in host memory, if the buffers have no gaps: bytes of MPI_Accumulate and of
+ * MPI_Get_accumulate, at most. Memory for longer ones comes from and goes back to the system each time, and
+ * ch3, which needs none, is faster. */
+#define MPIR_GPUDT_WIN_ACC_HOST (8 << 20)
+#define MPIR_GPUDT_WIN_GET_ACC_HOST (2 << 20)
+
 /* Bytes of a message of a process to itself, between two datatypes, up to which staging through pinned
  * memory beats separate kernels. */
 #define MPIR_GPUDT_SELF_CHUNK_MAX (64 * 1024)
