@@ -16,6 +16,7 @@
  *   across    the sender copies where it is the cheaper way: to a contiguous buffer from a strided
  *             one, and from memory that the receiver cannot map; two GPUs
  *   rows      with MPIR_CVAR_GPUDT_STRATEGY=copy2d and two GPUs: rows of one width are a copy of the driver
+ *   forgotten  long datatypes that are freed after each message are freed by the receiver, too
  *   staged    with MPIR_CVAR_GPUDT_DIRECT=staged: long ones pass through memory of the sender's GPU
  *   window    the same for many more messages at once than there are places for segments
  *   both      the same for long messages, whose kernels take account of the other direction if each
@@ -227,6 +228,27 @@ static void rows(void)
     MPI_Type_free(&narrow);
     MPI_Type_free(&spread);
     MPI_Type_free(&wide);
+}
+
+static void forgotten(void)
+{
+    enum { n = 100 };
+    static int lengths[LONG_LIST], displs[LONG_LIST];
+    MPI_Datatype type;
+
+    for (int turn = 0; turn < n; turn++) {
+        for (int i = 0; i < LONG_LIST; i++) {
+            lengths[i] = 1 + (i + turn) % 5;
+            displs[i] = 7 * i + i % 2;
+        }
+        MPI_Type_indexed(LONG_LIST, lengths, displs, MPI_SHORT, &type);
+        MPI_Type_commit(&type);
+        message(0, type, 3, turn, 0);
+        MPI_Type_free(&type);
+    }
+    /* All but the last one, as the next one has been read since */
+    CHECK(report_variable("gpudt_direct_pulls") == (unsigned long long) (rank == 1 ? n : 0));
+    CHECK(report_variable("gpudt_peer_types_freed") == (unsigned long long) (rank == 1 ? n - 1 : 0));
 }
 
 static void hidden(void)
@@ -551,7 +573,7 @@ int main(int argc, char **argv)
         {"pulled", pulled}, {"pushed", pushed}, {"across", across}, {"rows", rows},
         {"staged", staged}, {"window", window}, {"both", both}, {"ahead", ahead}, {"missed", missed},
         {"starved", starved}, {"beside", beside}, {"refused", refused}, {"kinds", kinds},
-        {"late", late}, {"auto", automatic}, {"hidden", hidden}
+        {"late", late}, {"auto", automatic}, {"hidden", hidden}, {"forgotten", forgotten}
     };
     int provided;
 

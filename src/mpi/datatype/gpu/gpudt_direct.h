@@ -71,6 +71,22 @@ void MPIR_Gpudt_offer_read(const MPIR_Gpudt_offer_t * offer, void *mem);
  * Returns type_at of MPIR_Gpudt_offer_make. */
 int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 
+/* What a process calls the datatype of an offered buffer, in a description that is not part of the offer.
+ *   type  (IN)  the description */
+struct MPIR_Gpudt_peer_type {
+    uint64_t process, id;       /* never used again, and not 0 */
+};
+struct MPIR_Gpudt_peer_type MPIR_Gpudt_offer_type_name(const MPIR_Gpudt_offer_t * offer,
+                                                       const void *type);
+
+/* Whether a description is, or still is, that of a datatype. Clear it when the datatype is freed. Not for those
+ * that are part of offers; other processes may be reading it. */
+bool MPIR_Gpudt_offer_type_is(const void *type, const struct MPIR_Gpudt_peer_type *name);
+void MPIR_Gpudt_offer_type_clear(void *type);
+
+/* Free what is kept of a datatype that its process has freed. */
+void MPIR_Gpudt_peer_type_free(const struct MPIR_Gpudt_peer_type *name);
+
 /* How a message gets from the sender's buffer to the receiver's. */
 enum MPIR_Gpudt_way_e {
     MPIR_GPUDT_WAY__HOST = 0,   /* through host memory */
@@ -241,7 +257,8 @@ uint64_t MPIR_Gpudt_offer_process(const MPIR_Gpudt_offer_t * offer);
 /* Whether memory can be unmapped now. If not, kernels of the program would be waited for. */
 bool MPIR_Gpudt_may_unmap(void);
 
-/* Unmap what is mapped of a process whose offers are no longer used, while MPIR_Gpudt_may_unmap.
+/* Unmap what is mapped of a process whose offers are no longer used, while MPIR_Gpudt_may_unmap, and free what is
+ * kept of its datatypes.
  *   process  (IN)  from MPIR_Gpudt_offer_process; 0: nothing to do */
 void MPIR_Gpudt_process_drop(uint64_t process);
 

@@ -281,6 +281,25 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
     return -1;
 }
 
+struct MPIR_Gpudt_peer_type MPIR_Gpudt_offer_type_name(const MPIR_Gpudt_offer_t * offer,
+                                                       const void *type)
+{
+    return (struct MPIR_Gpudt_peer_type) {.process = 0 };
+}
+
+bool MPIR_Gpudt_offer_type_is(const void *type, const struct MPIR_Gpudt_peer_type *name)
+{
+    return false;
+}
+
+void MPIR_Gpudt_offer_type_clear(void *type)
+{
+}
+
+void MPIR_Gpudt_peer_type_free(const struct MPIR_Gpudt_peer_type *name)
+{
+}
+
 enum MPIR_Gpudt_way_e MPIR_Gpudt_offer_way(const MPIR_Gpudt_offer_t * offer,
                                            const MPIR_Gpudt_buffer * buffer, MPI_Aint n, int *which)
 {

@@ -50,6 +50,7 @@
     F(window_atomic, "Operations on windows by atomic operations of the GPU")                   \
     F(window_refused, "Those that were tried in vain, and then went by messages")               \
     F(window_messages, "Puts, gets and parts of accumulates whose data was a message of its own") \
+    F(peer_types_freed, "Datatypes of other processes that were kept until these had freed them")    \
     F(ipc_hits, "Uses of allocations of other processes that were mapped already")              \
     F(ipc_opens, "Allocations of other processes mapped")                                       \
     F(ipc_failures, "Allocations of other processes that could not be mapped")                  \

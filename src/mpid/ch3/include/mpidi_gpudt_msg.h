@@ -401,6 +401,15 @@ bool MPIDI_Gpudt_direct_join(MPIDI_VC_t * vc, MPIR_Request * rreq, int which);
 bool MPIDI_Gpudt_direct_recv(MPIDI_VC_t * vc, MPIR_Request * rreq, MPIR_Gpudt_buffer * buffer,
                              int which, MPIR_Gpudt_stage_t ** stage);
 
+/* ---- datatypes of offers (ch3u_gpudt_types.c) ---- */
+
+/* Where an offer of a buffer has the description of its datatype: MPIR_GPUDT_TYPE__INLINE, or in grains;
+ * MPIR_GPUDT_TYPE__NONE: there is no room. */
+int MPIDI_Gpudt_type_publish(const MPIR_Gpudt_buffer * buffer);
+
+/* Forget those of a process that is gone. */
+void MPIDI_Gpudt_types_forget(const MPIDU_gpudt_pool_name_t * pool);
+
 /* Find the description of the datatype of an offered buffer, if it is not part of the offer.
  *   type  (OUT)  NULL: it is part of the offer, or there is none
  * Returns false if it cannot be mapped. */

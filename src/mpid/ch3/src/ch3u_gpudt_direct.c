@@ -23,91 +23,16 @@
 
 #include "mpidi_gpudt_msg.h"
 
-/* Bytes of the largest description of a datatype that is part of an offer. */
-#define INLINE_MAX (MPIDU_GPUDT_OFFER_SZ - MPIR_GPUDT_OFFER_HEAD)
-
-/* The description of a datatype, in a chunk. Receivers read it while a message of that type is in
- * flight, and keep what they have read. */
-struct published {
-    struct published *next, *prev;
-    void **slot;                /* of the datatype, which points here */
-    MPIDU_gpudt_chunk_t *chunk;
-    int grain;
-};
-static struct published *published = NULL;
-static bool has_finalizer = false;
-
 static int nlong = 0;           /* long messages with an offer */
 
 /* ---- sending ---- */
 
-static void published_free(void *what)
-{
-    struct published *p = what;
-
-    DL_DELETE(published, p);
-    *p->slot = NULL;
-    MPIDI_Gpudt_kept_put(p->chunk);
-    MPL_free(p);
-}
-
-/* For MPIR_Add_finalize: before the pool is freed. */
-static int published_end(void *unused ATTRIBUTE((unused)))
-{
-    while (published)
-        published_free(published);
-    has_finalizer = false;
-    return 0;
-}
-
-/* Where the description of a buffer's datatype is published, in grains; -1: there is no room. */
-static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
-{
-    void **slot = MPIR_Gpudt_buffer_published(buffer, published_free);
-    struct published *p = *slot;
-    MPIDU_gpudt_pool_name_t name;
-
-    if (p)
-        return p->grain;
-    if (sz > MPIDU_gpudt_chunk_max())
-        return -1;
-    p = MPL_calloc(1, sizeof(*p), MPL_MEM_BUFFER);
-    if (p == NULL)
-        return -1;
-    p->chunk = MPIDI_Gpudt_kept_get(sz);
-    if (p->chunk == NULL || !MPIDU_gpudt_chunk_export(p->chunk, &name, &p->grain)) {
-        if (p->chunk)
-            MPIDI_Gpudt_kept_put(p->chunk);
-        MPL_free(p);
-        return -1;
-    }
-    if (!has_finalizer)
-        MPIR_Add_finalize(published_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
-    has_finalizer = true;
-    MPIR_Gpudt_offer_type_write(buffer, p->chunk->mem);
-    p->slot = slot;
-    *slot = p;
-    DL_APPEND(published, p);
-    return p->grain;
-}
-
-/* Where the offer of a buffer has the description of its datatype. */
-static int type_describe(const MPIR_Gpudt_buffer * buffer)
-{
-    size_t sz = MPIR_Gpudt_offer_type_sz(buffer);
-    int grain;
-
-    if (sz <= INLINE_MAX)
-        return MPIR_GPUDT_TYPE__INLINE;
-    grain = published_grain(buffer, sz);
-    return grain < 0 ? MPIR_GPUDT_TYPE__NONE : grain;
-}
-
-/* Where an offer of a message's buffer has it; MPIR_GPUDT_TYPE__NONE: there is no room, or other
- * processes cannot map the buffer. */
+/* Where an offer of a message's buffer has the description of its datatype; MPIR_GPUDT_TYPE__NONE: there is no
+ * room, or other processes cannot map the buffer. */
 static int type_place(const struct MPIDI_Gpudt_msg *msg)
 {
-    return MPIR_Gpudt_may_offer(msg->buffer) ? type_describe(msg->buffer) : MPIR_GPUDT_TYPE__NONE;
+    return MPIR_Gpudt_may_offer(msg->buffer) ? MPIDI_Gpudt_type_publish(msg->buffer) :
+        MPIR_GPUDT_TYPE__NONE;
 }
 
 static void offer_open(struct MPIDI_Gpudt_msg *msg, const MPIDU_gpudt_chunk_t * chunk, int type_at)
@@ -177,18 +102,6 @@ static void pull_advance(struct MPIDI_Gpudt_msg *msg)
             MPIDI_Gpudt_msg_fail(msg, mpi_errno);
     }
     MPIDI_Gpudt_msg_end(msg);
-}
-
-bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
-                                 const MPIR_Gpudt_offer_t * offer, const void **type)
-{
-    size_t sz;
-    int grain = MPIR_Gpudt_offer_type_at(offer, &sz);
-
-    *type = NULL;
-    if (grain >= 0)
-        *type = MPIDU_gpudt_pool_import(&name->pool, grain, sz, NULL);
-    return grain < 0 || *type;
 }
 
 /* Receive a message by an operation that was started.

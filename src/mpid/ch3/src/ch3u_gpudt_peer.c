@@ -87,6 +87,7 @@ static void gone_drop(void)
             continue;
         }
         if (!is_back(p)) {
+            MPIDI_Gpudt_types_forget(&p->name);
             MPIDU_gpudt_pool_drop(&p->name);
             MPIR_Gpudt_process_drop(p->process);
         }

@@ -134,6 +134,30 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz)
     return (int) offer->type_at;
 }
 
+struct MPIR_Gpudt_peer_type MPIR_Gpudt_offer_type_name(const MPIR_Gpudt_offer_t * offer,
+                                                       const void *type)
+{
+    return (struct MPIR_Gpudt_peer_type) {
+        .process = offer->export.process,.id = MPII_Gpudt_wire_id(type)
+    };
+}
+
+bool MPIR_Gpudt_offer_type_is(const void *type, const struct MPIR_Gpudt_peer_type *name)
+{
+    return __atomic_load_n((const uint64_t *) type, __ATOMIC_RELAXED) == name->id;
+}
+
+void MPIR_Gpudt_offer_type_clear(void *type)
+{
+    __atomic_store_n((uint64_t *) type, 0, __ATOMIC_RELAXED);
+}
+
+void MPIR_Gpudt_peer_type_free(const struct MPIR_Gpudt_peer_type *name)
+{
+    if (MPII_Gpudt_wire_drop(name->process, name->id))
+        MPII_GPUDT_COUNT(peer_types_freed, 1);
+}
+
 /* For MPIR_Add_finalize: before the engines are freed. */
 static int types_end(void *unused ATTRIBUTE((unused)))
 {
@@ -384,6 +408,8 @@ bool MPIR_Gpudt_may_unmap(void)
 
 void MPIR_Gpudt_process_drop(uint64_t process)
 {
-    if (process)
+    if (process) {
         MPII_Gpudt_import_drop(process);
+        MPII_Gpudt_wire_drop(process, 0);
+    }
 }

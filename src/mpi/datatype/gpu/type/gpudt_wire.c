@@ -8,7 +8,8 @@
  *
  * States that were read are kept, with their images on GPUs, since a program sends the same few
  * types again and again. The id of a type is never reused, so a state that is kept is never
- * wrong; the one that was not used for longest makes room for a new one. */
+ * wrong. It is released when the caller learns that the process has freed the type, or is gone, and else the
+ * one that was not used for longest makes room for a new one. */
 
 #include "mpiimpl.h"
 #include "gpudt_wire.h"
@@ -143,6 +144,21 @@ int MPII_Gpudt_wire_read(uint64_t process, const void *mem, size_t sz,
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+bool MPII_Gpudt_wire_drop(uint64_t process, uint64_t id)
+{
+    bool is_found = false;
+
+    for (int i = 0; i < NKEPT; i++) {
+        struct kept *k = &kept[i];
+        if (k->type && k->process == process && (id == 0 || k->id == id)) {
+            MPII_Gpudt_type_release(k->type);
+            memset(k, 0, sizeof(*k));
+            is_found = true;
+        }
+    }
+    return is_found;
 }
 
 void MPII_Gpudt_wire_end(void)

@@ -34,6 +34,11 @@ static inline uint64_t MPII_Gpudt_wire_id(const void *mem)
 int MPII_Gpudt_wire_read(uint64_t process, const void *mem, size_t sz,
                          struct MPII_Gpudt_type **type);
 
+/* Release what is kept of states that another process wrote.
+ *   id  (IN)  as above; 0: of all of them
+ * Returns whether there was one. */
+bool MPII_Gpudt_wire_drop(uint64_t process, uint64_t id);
+
 /* Release the states that are kept; before the engines are freed. */
 void MPII_Gpudt_wire_end(void);
 
