@@ -74,7 +74,7 @@ int MPIR_Gpudt_offer_type_at(const MPIR_Gpudt_offer_t * offer, size_t *sz);
 /* What a process calls the datatype of an offered buffer, in a description that is not part of the offer.
  *   type  (IN)  the description */
 struct MPIR_Gpudt_peer_type {
-    uint64_t process, id;       /* never used again, and not 0 */
+    uint64_t process, id;       /* never used again; an id of 0: the description has been cleared */
 };
 struct MPIR_Gpudt_peer_type MPIR_Gpudt_offer_type_name(const MPIR_Gpudt_offer_t * offer,
                                                        const void *type);
@@ -84,7 +84,7 @@ struct MPIR_Gpudt_peer_type MPIR_Gpudt_offer_type_name(const MPIR_Gpudt_offer_t 
 bool MPIR_Gpudt_offer_type_is(const void *type, const struct MPIR_Gpudt_peer_type *name);
 void MPIR_Gpudt_offer_type_clear(void *type);
 
-/* Free what is kept of a datatype that its process has freed. */
+/* Free what is kept of a datatype that its process has freed; its id is not 0. */
 void MPIR_Gpudt_peer_type_free(const struct MPIR_Gpudt_peer_type *name);
 
 /* How a message gets from the sender's buffer to the receiver's. */

@@ -40,9 +40,9 @@ static struct seen {
     int grain;
     struct MPIR_Gpudt_peer_type type;
 } seen[MAX_SEEN];
-static int nseen = 0, oldest = 0;
-static unsigned nfound = 0;
-static bool must_look = false;
+static int nseen = 0;
+static unsigned oldest = 0, nfound = 0;
+static bool must_look = false, has_seen_finalizer = false;
 
 /* ---- sending ---- */
 
@@ -117,10 +117,13 @@ static void seen_remove(int i)
     seen[i] = seen[--nseen];
 }
 
-/* Free those that are not there any more. */
+/* Free those that are not there any more. The driver may wait for kernels of the program when memory is freed:
+ * if there are any, it is left for later. */
 static void seen_look(void)
 {
     must_look = false;
+    if (nseen == 0 || !MPIR_Gpudt_may_unmap())
+        return;
     for (int i = nseen - 1; i >= 0; i--) {
         const void *type = MPIDU_gpudt_pool_import(&seen[i].pool, seen[i].grain, sizeof(uint64_t),
                                                    NULL);
@@ -138,6 +141,14 @@ static bool is_seen(const struct MPIR_Gpudt_peer_type *type)
     return i < nseen;
 }
 
+/* For MPIR_Add_finalize. */
+static int seen_end(void *unused ATTRIBUTE((unused)))
+{
+    nseen = 0;
+    has_seen_finalizer = false;
+    return 0;
+}
+
 /* Remember one. If there are too many, that which was remembered first is forgotten; the engine keeps others
  * in its place, too. */
 static void seen_add(const MPIDU_gpudt_pool_name_t * pool, int grain,
@@ -145,6 +156,9 @@ static void seen_add(const MPIDU_gpudt_pool_name_t * pool, int grain,
 {
     struct seen *s;
 
+    if (!has_seen_finalizer)
+        MPIR_Add_finalize(seen_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    has_seen_finalizer = true;
     seen_look();
     s = &seen[nseen < MAX_SEEN ? nseen++ : oldest++ % MAX_SEEN];
     s->pool = *pool;
@@ -166,6 +180,8 @@ bool MPIDI_Gpudt_offer_type_find(const MPIDU_gpudt_offer_name_t * name,
     if (*type == NULL)
         return false;
     what = MPIR_Gpudt_offer_type_name(offer, *type);
+    if (what.id == 0)           /* cleared: the connection to the sender has failed */
+        return false;
     if (!is_seen(&what))
         seen_add(&name->pool, grain, &what);
     else if (must_look || ++nfound % LOOK_EVERY == 0)
