@@ -103,6 +103,7 @@ static MPI_Datatype type_make(int t)
 
 static void types(void)
 {
+    const unsigned long long ntypes = report_variable("gpudt_cached_types");
     unsigned seed = 1;
     int *seen = malloc(SZ);
 
@@ -149,6 +150,8 @@ static void types(void)
     }
     free(seen);
     end();
+    /* Those that the target has kept are freed with the window */
+    CHECK(report_variable("gpudt_cached_types") == ntypes);
 }
 
 /* ---- many ---- */

@@ -231,8 +231,6 @@ int MPIDI_Gpudt_win_unmap_any(MPIR_Win * win)
     mpi_errno = MPIR_Barrier(win->comm_ptr->node_comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     MPIDI_Gpudt_win_wait_any(win, -1);
-    /* They need the locks */
-    MPIDI_Gpudt_winmsg_end(win);
     for (int i = 0; i < w->npeers; i++)
         MPIR_Gpudt_target_unmap(w->peer[i].target);
 
@@ -247,6 +245,8 @@ void MPIDI_Gpudt_win_end_any(MPIR_Win * win)
     struct MPIDI_Gpudt_win *w = win->gpudt;
 
     MPIDI_Gpudt_win_wait_any(win, -1);
+    /* Accumulates need the locks */
+    MPIDI_Gpudt_winmsg_end(win);
     for (int i = 0; i < w->npeers; i++)
         MPIR_Gpudt_target_free(w->peer[i].target);
     MPIR_Gpudt_target_free(w->own);
