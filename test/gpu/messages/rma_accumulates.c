@@ -244,8 +244,10 @@ static void free_order(void)
     fill(0);
     lock(MPI_LOCK_SHARED);
     for (int i = 0; i < NTURNS; i++) {
-        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, at(other, 0), N, MPI_DOUBLE, MPI_SUM, win));
-        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, at(other, N - 1), 1, MPI_DOUBLE, MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, other, at(other, 0), N, MPI_DOUBLE,
+                                 MPI_SUM, win));
+        CHECK_MPI(MPI_Accumulate(&one, 1, MPI_DOUBLE, other, at(other, N - 1), 1, MPI_DOUBLE,
+                                 MPI_SUM, win));
     }
     CHECK_MPI(MPI_Win_unlock(other, win));
     MPI_Barrier(MPI_COMM_WORLD);

@@ -42,7 +42,16 @@ static struct seen {
 } seen[MAX_SEEN];
 static int nseen = 0;
 static unsigned oldest = 0, nfound = 0;
-static bool must_look = false, has_seen_finalizer = false;
+static bool must_look = false;
+
+static int types_end(void *unused);
+
+static void finalizer_add(void)
+{
+    if (!has_finalizer)
+        MPIR_Add_finalize(types_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
+    has_finalizer = true;
+}
 
 /* ---- sending ---- */
 
@@ -59,10 +68,11 @@ static void published_free(void *what)
 }
 
 /* For MPIR_Add_finalize: before the pool is freed. */
-static int published_end(void *unused ATTRIBUTE((unused)))
+static int types_end(void *unused ATTRIBUTE((unused)))
 {
     while (published)
         published_free(published);
+    nseen = 0;
     has_finalizer = false;
     return 0;
 }
@@ -88,9 +98,7 @@ static int published_grain(const MPIR_Gpudt_buffer * buffer, size_t sz)
         MPL_free(p);
         return -1;
     }
-    if (!has_finalizer)
-        MPIR_Add_finalize(published_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
-    has_finalizer = true;
+    finalizer_add();
     MPIR_Gpudt_offer_type_write(buffer, p->chunk->mem);
     p->slot = slot;
     *slot = p;
@@ -141,14 +149,6 @@ static bool is_seen(const struct MPIR_Gpudt_peer_type *type)
     return i < nseen;
 }
 
-/* For MPIR_Add_finalize. */
-static int seen_end(void *unused ATTRIBUTE((unused)))
-{
-    nseen = 0;
-    has_seen_finalizer = false;
-    return 0;
-}
-
 /* Remember one. If there are too many, that which was remembered first is forgotten; the engine keeps others
  * in its place, too. */
 static void seen_add(const MPIDU_gpudt_pool_name_t * pool, int grain,
@@ -156,9 +156,7 @@ static void seen_add(const MPIDU_gpudt_pool_name_t * pool, int grain,
 {
     struct seen *s;
 
-    if (!has_seen_finalizer)
-        MPIR_Add_finalize(seen_end, NULL, MPIR_FINALIZE_CALLBACK_PRIO - 1);
-    has_seen_finalizer = true;
+    finalizer_add();
     seen_look();
     s = &seen[nseen < MAX_SEEN ? nseen++ : oldest++ % MAX_SEEN];
     s->pool = *pool;
