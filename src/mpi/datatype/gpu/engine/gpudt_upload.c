@@ -9,6 +9,7 @@
 
 #include "mpiimpl.h"
 #include "gpudt_upload.h"
+#include "gpudt_contexts.h"
 #include "gpudt_error.h"
 #include "gpudt_lock.h"
 #include "gpudt_vars.h"
@@ -217,35 +218,41 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     goto fn_exit;
 }
 
-/* Keep a block for later datatypes, or free it if there are enough. */
+/* Free blocks that are kept for later datatypes until there are few enough, unless that fails or the driver
+ * would wait for kernels of the program: then they are kept until a later datatype is freed. */
+static void spares_trim(MPII_Gpudt_engine_t * engine)
+{
+    const size_t most = (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);
+    MPII_Gpudt_ctx_t entered;
+    struct MPII_Gpudt_block *block, **at;
+
+    if (engine->spare_sz <= most || !MPII_Gpudt_engine_is_alive(engine) ||
+        !MPII_Gpudt_engine_is_idle(engine) ||
+        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
+        return;
+    while (engine->spare_sz > most &&
+           engine->drv->cuMemFree(engine->spare_blocks->mem) == CUDA_SUCCESS) {
+        block = engine->spare_blocks;
+        engine->spare_blocks = block->next;
+        engine->spare_sz -= block->sz;
+        for (at = &engine->blocks; *at != block; at = &(*at)->engine_next);
+        *at = block->engine_next;
+        MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
+        MPL_free(block);
+    }
+    MPII_Gpudt_ctx_leave(engine->drv, &entered);
+}
+
+/* Keep a block for later datatypes. */
 static void block_put(struct MPII_Gpudt_block *block)
 {
     MPII_Gpudt_engine_t *engine = block->engine;
-    bool is_kept = engine->spare_sz + block->sz <= (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);
-    MPII_Gpudt_ctx_t entered;
-    struct MPII_Gpudt_block **at;
 
-    if (!is_kept && MPII_Gpudt_engine_is_alive(engine)) {
-        if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx,
-                                 &entered) == MPI_SUCCESS) {
-            engine->drv->cuMemFree(block->mem);
-            MPII_Gpudt_ctx_leave(engine->drv, &entered);
-        } else {
-            is_kept = true;     /* for a later datatype, or until MPI_Finalize frees it */
-        }
-    }
-    if (is_kept) {
-        block->next = engine->spare_blocks;
-        engine->spare_blocks = block;
-        engine->spare_sz += block->sz;
-        block->is_spare = true;
-        return;
-    }
-
-    for (at = &engine->blocks; *at != block; at = &(*at)->engine_next);
-    *at = block->engine_next;
-    MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
-    MPL_free(block);
+    block->next = engine->spare_blocks;
+    engine->spare_blocks = block;
+    engine->spare_sz += block->sz;
+    block->is_spare = true;
+    spares_trim(engine);
 }
 
 /* A table that is being made. */

@@ -1,0 +1,71 @@
+/*
+ * Copyright (C) by the MPICH-Gpudt authors
+ *     See COPYRIGHT in top-level directory
+ */
+
+/* Tests that MPI_Type_free of datatypes with lists in GPU memory, which are not kept for later ones, does
+ * not wait for work in a stream of the program that continues only afterwards, and that their memory is
+ * given back later. */
+
+#include "gpu.h"
+#include "report.h"
+#include "strided.h"
+
+#include <unistd.h>
+
+#define TYPES 4
+#define BLOCKS 500
+
+static int may_go_on;
+
+static void CUDA_CB stream_hold(void *unused)
+{
+    (void) unused;
+    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+int main(void)
+{
+    struct strided s[TYPES];
+    unsigned long long before, used;
+    CUstream stream;
+    int provided;
+
+    report_time_limit(60);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Init(NULL, NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
+    for (int i = 0; i < TYPES; i++) {
+        strided_make(&s[i], MEM__DEVICE, MEM__DEVICE, BLOCKS - i, 1);
+        strided_both_ways(&s[i]);
+    }
+    used = report_variable("gpudt_device_bytes");
+    CHECK(report_variable("gpudt_cached_types") == TYPES);
+
+    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
+    CU(LaunchHostFunc(stream, stream_hold, NULL));
+    for (int i = 1; i < TYPES; i++)
+        MPI_Type_free(&s[i].type);
+    /* The stream is still held: otherwise the driver has waited */
+    CHECK(report_variable("gpudt_cached_types") == 1);
+    CHECK(report_variable("gpudt_device_bytes") == used);
+    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
+    CU(StreamSynchronize(stream));
+    CU(StreamDestroy(stream));
+
+    before = report_variable("gpudt_device_bytes");
+    MPI_Type_free(&s[0].type);
+    CHECK(report_variable("gpudt_cached_types") == 0);
+    CHECK(before - report_variable("gpudt_device_bytes") >= (unsigned long long) TYPES * BLOCKS / 2);
+    for (int i = 0; i < TYPES; i++) {
+        mem_free(&s[i].user);
+        mem_free(&s[i].packed);
+    }
+    MPI_Finalize();
+    MPI_T_finalize();
+    return report_done();
+}
