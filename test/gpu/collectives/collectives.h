@@ -241,6 +241,8 @@ void direct_move_faults_run(enum mem_kind kind, enum mode mode);
 void pending_run(unsigned long seed);
 /* Many arrays in turn. */
 void in_turn_run(void);
+/* Reductions while the program holds a stream (held.c). */
+void held_run(void);
 /* With fault tolerance, processes write to their own memory only. */
 void unwritten_run(void);
 

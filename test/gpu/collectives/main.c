@@ -24,6 +24,8 @@
  *     collectives pending [SEED]                   many nonblocking ones in flight
  *     collectives persistent [SEED]                persistent ones, started in any order
  *     collectives in_turn                          of more buffers in turn than fit into a few sets
+ *     collectives held                             a stream of the program is held; two processes, with
+ *                                                  MPIR_CVAR_GPUDT_TEMP_MIB=1
  *     collectives unwritten                        with MPIR_CVAR_ENABLE_FT=1, nobody writes to memory of others
  *     collectives dies                             a process dies; with MPIR_CVAR_ENABLE_FT=1
  *     collectives pdies                            the same, with a persistent one
@@ -103,6 +105,8 @@ int main(int argc, char **argv)
         pending_run(seed);
     else if (strcmp(what, "in_turn") == 0)
         in_turn_run();
+    else if (strcmp(what, "held") == 0)
+        held_run();
     else if (strcmp(what, "unwritten") == 0)
         unwritten_run();
     else if (strcmp(what, "dies") == 0)

@@ -144,11 +144,18 @@ static void engine_ends(MPII_Gpudt_engine_t * engine, bool is_alive)
 }
 
 /* Free buffers that are not in use, of one engine or of any, until all buffers have at most `most`
- * bytes. Returns whether they have. */
+ * bytes. Returns whether they have: not if the driver would wait for kernels of the program, which may wait for
+ * the call that needs the memory. */
 static bool temps_shrink(const MPII_Gpudt_engine_t * engine, size_t most)
 {
     struct temp *cut;
     bool is_enough;
+
+    MPL_initlock_lock(&temp_lock);
+    is_enough = total_sz <= most;
+    MPL_initlock_unlock(&temp_lock);
+    if (is_enough || !MPII_Gpudt_engines_are_idle())
+        return is_enough;
 
     MPL_initlock_lock(&temp_lock);
     cut = temps_cut(engine, most);
