@@ -169,22 +169,6 @@ void MPII_Gpudt_engines_check(void)
     MPII_Gpudt_unlock(&engine_lock);
 }
 
-/* A query of the default stream would invalidate the capture of a stream on which it depends. */
-bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine)
-{
-    const MPII_Gpudt_driver_t *drv = engine->drv;
-    CUstreamCaptureStatus status;
-    MPII_Gpudt_ctx_t entered;
-    bool idle;
-
-    if (MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
-        return false;
-    idle = drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_SUCCESS &&
-        drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
-    MPII_Gpudt_ctx_leave(drv, &entered);
-    return idle;
-}
-
 bool MPII_Gpudt_engines_are_idle(void)
 {
     bool are_idle = true;

@@ -20,11 +20,7 @@ void MPII_Gpudt_engines_check(void);
 /* Some engine whose context exists, for work that any GPU can do; NULL: there is none. */
 MPII_Gpudt_engine_t *MPII_Gpudt_engine_any(void);
 
-/* Whether the default stream of a context is idle, so that memory can be unmapped without waiting
- * for kernels of the program, except those of streams that do not wait for the default stream. */
-bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine);
-
-/* The same for all contexts. */
+/* Whether MPII_Gpudt_engine_is_idle of all engines. */
 bool MPII_Gpudt_engines_are_idle(void);
 
 /* Enter the context that owns some memory, and find or make its engine.

@@ -174,6 +174,22 @@ bool MPII_Gpudt_engine_takes_calls(const MPII_Gpudt_engine_t * engine)
     return sentinel_query(engine, &id) == CUDA_SUCCESS && id == engine->sentinel_id;
 }
 
+/* A query of the default stream would invalidate the capture of a stream on which it depends. */
+bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine)
+{
+    const MPII_Gpudt_driver_t *drv = engine->drv;
+    CUstreamCaptureStatus status;
+    MPII_Gpudt_ctx_t entered;
+    bool idle;
+
+    if (MPII_Gpudt_ctx_enter(drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
+        return false;
+    idle = drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_SUCCESS &&
+        drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS;
+    MPII_Gpudt_ctx_leave(drv, &entered);
+    return idle;
+}
+
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered)
 {
     int mpi_errno = MPI_SUCCESS;

@@ -155,6 +155,10 @@ bool MPII_Gpudt_engine_is_alive(const MPII_Gpudt_engine_t * engine);
  * (cudaLaunchHostFunc), nor after an error that ends the context. */
 bool MPII_Gpudt_engine_takes_calls(const MPII_Gpudt_engine_t * engine);
 
+/* Whether the default stream of a context is idle, so that memory can be unmapped without waiting
+ * for kernels of the program, except those of streams that do not wait for the default stream. */
+bool MPII_Gpudt_engine_is_idle(const MPII_Gpudt_engine_t * engine);
+
 /* Enter the context of an engine that was used before; an error if the program has destroyed it.
  *   entered  (OUT)  for MPII_Gpudt_ctx_leave; on failure nothing is entered */
 int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);

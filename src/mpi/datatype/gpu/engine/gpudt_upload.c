@@ -9,7 +9,6 @@
 
 #include "mpiimpl.h"
 #include "gpudt_upload.h"
-#include "gpudt_contexts.h"
 #include "gpudt_error.h"
 #include "gpudt_lock.h"
 #include "gpudt_vars.h"
