@@ -58,6 +58,7 @@ static int upload_make(MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_type *typ
                        struct MPII_Gpudt_block **block);
 static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_block **block);
 static void block_put(struct MPII_Gpudt_block *block);
+static void spares_free(MPII_Gpudt_engine_t * engine, size_t most);
 static int block_fill(struct MPII_Gpudt_block *block, const struct MPII_Gpudt_serial *serial,
                       const struct MPII_Gpudt_image *image);
 static void upload_free(struct MPII_Gpudt_upload *upload);
@@ -185,6 +186,7 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_block *found;
+    CUresult res;
 
     sz = block_round(sz);
     for (struct MPII_Gpudt_block ** at = &engine->spare_blocks; *at; at = &(*at)->next) {
@@ -204,7 +206,15 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
                          "datatype on a GPU");
     found->engine = engine;
     found->sz = sz;
-    MPII_GPUDT_CHECK(engine->drv, cuMemAlloc(&found->mem, sz), mpi_errno);
+    res = engine->drv->cuMemAlloc(&found->mem, sz);
+    if (res == CUDA_ERROR_OUT_OF_MEMORY && engine->spare_sz > 0) {
+        spares_free(engine, 0);
+        res = engine->drv->cuMemAlloc(&found->mem, sz);
+    }
+    if (res != CUDA_SUCCESS) {
+        mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuMemAlloc", __func__, __LINE__);
+        goto fn_fail;
+    }
     MPII_GPUDT_COUNT(device_bytes, sz);
     found->engine_next = engine->blocks;
     engine->blocks = found;
@@ -217,17 +227,13 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     goto fn_exit;
 }
 
-/* Free blocks that are kept for later datatypes until there are few enough, unless that fails or the driver
- * would wait for kernels of the program: then they are kept until a later datatype is freed. */
-static void spares_trim(MPII_Gpudt_engine_t * engine)
+/* Free blocks that are kept for later datatypes until they have `most` bytes, unless that fails. */
+static void spares_free(MPII_Gpudt_engine_t * engine, size_t most)
 {
-    const size_t most = (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);
     MPII_Gpudt_ctx_t entered;
     struct MPII_Gpudt_block *block, **at;
 
-    if (engine->spare_sz <= most || !MPII_Gpudt_engine_is_alive(engine) ||
-        !MPII_Gpudt_engine_is_idle(engine) ||
-        MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
+    if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
         return;
     while (engine->spare_sz > most &&
            engine->drv->cuMemFree(engine->spare_blocks->mem) == CUDA_SUCCESS) {
@@ -242,16 +248,20 @@ static void spares_trim(MPII_Gpudt_engine_t * engine)
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
 }
 
-/* Keep a block for later datatypes. */
+/* Keep a block for later datatypes. If there are too many, some are freed; if the driver would wait for kernels
+ * of the program, when a later datatype is freed, or when there is no memory for one. */
 static void block_put(struct MPII_Gpudt_block *block)
 {
+    const size_t most = (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);
     MPII_Gpudt_engine_t *engine = block->engine;
 
     block->next = engine->spare_blocks;
     engine->spare_blocks = block;
     engine->spare_sz += block->sz;
     block->is_spare = true;
-    spares_trim(engine);
+    if (engine->spare_sz > most && MPII_Gpudt_engine_is_alive(engine) &&
+        MPII_Gpudt_engine_is_idle(engine))
+        spares_free(engine, most);
 }
 
 /* A table that is being made. */
