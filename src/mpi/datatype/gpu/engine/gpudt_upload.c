@@ -26,8 +26,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Bytes of GPU memory that freed datatypes leave for later ones at most, for each GPU in use.
-        Giving memory back to the driver may wait for all kernels that run, the application's too.
+        Bytes of GPU memory that freed datatypes leave for later ones, for each GPU in use. More is given
+        back to the driver when a datatype is freed while the default stream is idle, since that waits
+        for kernels of the application.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -207,7 +208,8 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     found->engine = engine;
     found->sz = sz;
     res = engine->drv->cuMemAlloc(&found->mem, sz);
-    if (res == CUDA_ERROR_OUT_OF_MEMORY && engine->spare_sz > 0) {
+    if (res == CUDA_ERROR_OUT_OF_MEMORY && engine->spare_sz > 0 &&
+        MPII_Gpudt_engine_is_idle(engine)) {
         spares_free(engine, 0);
         res = engine->drv->cuMemAlloc(&found->mem, sz);
     }
@@ -227,7 +229,8 @@ static int block_get(MPII_Gpudt_engine_t * engine, size_t sz, struct MPII_Gpudt_
     goto fn_exit;
 }
 
-/* Free blocks that are kept for later datatypes until they have `most` bytes, unless that fails. */
+/* Free blocks that are kept for later datatypes until they have `most` bytes. cuMemFree may free memory and
+ * return an earlier error. */
 static void spares_free(MPII_Gpudt_engine_t * engine, size_t most)
 {
     MPII_Gpudt_ctx_t entered;
@@ -235,21 +238,21 @@ static void spares_free(MPII_Gpudt_engine_t * engine, size_t most)
 
     if (MPII_Gpudt_ctx_enter(engine->drv, engine->device, engine->ctx, &entered) != MPI_SUCCESS)
         return;
-    while (engine->spare_sz > most &&
-           engine->drv->cuMemFree(engine->spare_blocks->mem) == CUDA_SUCCESS) {
+    while (engine->spare_sz > most) {
         block = engine->spare_blocks;
         engine->spare_blocks = block->next;
         engine->spare_sz -= block->sz;
         for (at = &engine->blocks; *at != block; at = &(*at)->engine_next);
         *at = block->engine_next;
+        engine->drv->cuMemFree(block->mem);
         MPII_GPUDT_UNCOUNT(device_bytes, block->sz);
         MPL_free(block);
     }
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
 }
 
-/* Keep a block for later datatypes. If there are too many, some are freed; if the driver would wait for kernels
- * of the program, when a later datatype is freed, or when there is no memory for one. */
+/* Keep a block for later datatypes. If there are too many, some are freed: now if the default stream is idle, since
+ * cuMemFree waits for kernels of the program, or when a later datatype is freed, or there is no memory for one. */
 static void block_put(struct MPII_Gpudt_block *block)
 {
     const size_t most = (size_t) MPL_MAX(0, MPIR_CVAR_GPUDT_SPARE_MAX);

@@ -94,16 +94,23 @@ static struct temp *temp_take(const MPII_Gpudt_engine_t * engine, size_t sz)
     return found;
 }
 
+/* Whether a buffer can be freed, while its engine's context lives, without waiting for kernels of the program. */
+static bool may_free(const struct temp *t)
+{
+    return !MPII_Gpudt_engine_is_alive(t->engine) || MPII_Gpudt_engine_is_idle(t->engine);
+}
+
 /* Remove free buffers from the list, those of `engine` or of any if it is NULL, until all buffers
- * have at most `most` bytes. Caller holds temp_lock. Returns the list of what was removed. */
-static struct temp *temps_cut(const MPII_Gpudt_engine_t * engine, size_t most)
+ * have at most `most` bytes. Caller holds temp_lock. Returns the list of what was removed.
+ *   may_wait  (IN)  also those whose engine is busy */
+static struct temp *temps_cut(const MPII_Gpudt_engine_t * engine, size_t most, bool may_wait)
 {
     struct temp *t, *next, *cut = NULL;
 
     DL_FOREACH_SAFE(temps, t, next) {
         if (total_sz <= most)
             break;
-        if (t->is_free && (engine == NULL || t->engine == engine)) {
+        if (t->is_free && (engine == NULL || t->engine == engine) && (may_wait || may_free(t))) {
             total_sz -= t->sz;
             DL_DELETE(temps, t);
             DL_APPEND(cut, t);
@@ -134,7 +141,7 @@ static void engine_ends(MPII_Gpudt_engine_t * engine, bool is_alive)
     struct temp *t, *cut;
 
     MPL_initlock_lock(&temp_lock);
-    cut = temps_cut(engine, 0);
+    cut = temps_cut(engine, 0, true);
     DL_FOREACH(temps, t) {
         if (t->engine == engine)
             t->engine = NULL;
@@ -144,21 +151,15 @@ static void engine_ends(MPII_Gpudt_engine_t * engine, bool is_alive)
 }
 
 /* Free buffers that are not in use, of one engine or of any, until all buffers have at most `most`
- * bytes. Returns whether they have: not if the driver would wait for kernels of the program, which may wait for
- * the call that needs the memory. */
+ * bytes. Returns whether they have: not if too many are on GPUs that are busy with kernels of the program, which
+ * may wait for the call that needs the memory. */
 static bool temps_shrink(const MPII_Gpudt_engine_t * engine, size_t most)
 {
     struct temp *cut;
     bool is_enough;
 
     MPL_initlock_lock(&temp_lock);
-    is_enough = total_sz <= most;
-    MPL_initlock_unlock(&temp_lock);
-    if (is_enough || !MPII_Gpudt_engines_are_idle())
-        return is_enough;
-
-    MPL_initlock_lock(&temp_lock);
-    cut = temps_cut(engine, most);
+    cut = temps_cut(engine, most, false);
     is_enough = total_sz <= most;
     MPL_initlock_unlock(&temp_lock);
     temps_free(cut, true);
