@@ -10,19 +10,11 @@
 #include "report.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #define MIB 1                   /* as MPIR_CVAR_GPUDT_TEMP_MIB */
 #define DOUBLES (MIB << 16)     /* half of that */
 
-static int may_go_on, nprocs;
-
-static void CUDA_CB stream_hold(void *unused)
-{
-    (void) unused;
-    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
-        usleep(1000);
-}
+static int nprocs;
 
 /* Returns the number of temporary buffers that were not in GPU memory for want of room. */
 static unsigned long long reduce(const struct mem *from, const struct mem *to, int n)
@@ -63,13 +55,10 @@ void held_run(void)
     CHECK(reduce(&from, &to, DOUBLES) == 0);
     sums_check(&to, DOUBLES);
 
-    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
-    CU(LaunchHostFunc(stream, stream_hold, NULL));
+    stream = gpu_stream_hold();
     CHECK(reduce(&from, &to, longer) > 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
-    CU(StreamSynchronize(stream));
-    CU(StreamDestroy(stream));
+    gpu_stream_release(stream);
     sums_check(&to, longer);
 
     mem_write(&to, 0, host, (size_t) longer * sizeof(double));

@@ -15,20 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define N (1 << 20)
 #define NEW 20                  /* buffers */
 
-static int may_go_on, is_shared;
+static int is_shared;
 static char *host;
-
-static void CUDA_CB stream_hold(void *unused)
-{
-    (void) unused;
-    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
-        usleep(1000);
-}
 
 /* Uses memory in both directions. */
 static void use(const struct mem *mem)
@@ -50,9 +42,7 @@ static void held_stream_check(enum mem_kind kind)
 
     for (int i = 0; i < NEW; i++)
         mem_alloc(&fresh[i], kind, N);
-    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
-    __atomic_store_n(&may_go_on, 0, __ATOMIC_RELEASE);
-    CU(LaunchHostFunc(stream, stream_hold, NULL));
+    stream = gpu_stream_hold();
     begin = MPI_Wtime();
     use(&fresh[0]);
     /* Afterwards it waits for a shorter time */
@@ -70,9 +60,7 @@ static void held_stream_check(enum mem_kind kind)
     if (seconds > 1)
         report_fail("%d new %s buffers took %.3f s beside a stream that does not go on", NEW,
                     mem_name(kind), seconds);
-    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
-    CU(StreamSynchronize(stream));
-    CU(StreamDestroy(stream));
+    gpu_stream_release(stream);
     for (int i = 0; i < NEW; i++)
         mem_free(&fresh[i]);
 }

@@ -11,19 +11,8 @@
 #include "report.h"
 #include "strided.h"
 
-#include <unistd.h>
-
 #define TYPES 4
 #define BLOCKS 500
-
-static int may_go_on;
-
-static void CUDA_CB stream_hold(void *unused)
-{
-    (void) unused;
-    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
-        usleep(1000);
-}
 
 /* There is no memory for the list of another datatype until some is given back; without, it is done another
  * way. */
@@ -60,17 +49,14 @@ int main(void)
     used = report_variable("gpudt_device_bytes");
     CHECK(report_variable("gpudt_cached_types") == TYPES);
 
-    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
-    CU(LaunchHostFunc(stream, stream_hold, NULL));
+    stream = gpu_stream_hold();
     for (int i = 1; i < TYPES; i++)
         MPI_Type_free(&s[i].type);
     /* The stream is still held: otherwise the driver has waited */
     CHECK(report_variable("gpudt_cached_types") == 1);
     memory_ends(&other);
     CHECK(report_variable("gpudt_device_bytes") == used);
-    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
-    CU(StreamSynchronize(stream));
-    CU(StreamDestroy(stream));
+    gpu_stream_release(stream);
 
     memory_ends(&other);
     CHECK(!gpu.is_emulated || report_variable("gpudt_device_bytes") < used);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MAX_DEVICES 16
 #define STAGING_SZ ((size_t) 4 << 20)   /* bytes copied in or out at a time */
@@ -23,6 +24,7 @@ struct gpu_driver gpu;
 static int ndevices;
 static CUcontext primaries[MAX_DEVICES];
 static CUcontext other_ctx;     /* of MEM__OTHER_CTX */
+static int may_go_on;           /* the stream of gpu_stream_hold */
 
 /* For access to memory that the CPU cannot reach: one stream per context, and a pinned buffer; one
  * thread at a time. */
@@ -157,6 +159,30 @@ int gpu_peers_enable(void)
 void gpu_set_current(int device)
 {
     CU(CtxSetCurrent(gpu_primary(device)));
+}
+
+static void CUDA_CB held(void *unused)
+{
+    (void) unused;
+    while (!__atomic_load_n(&may_go_on, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+CUstream gpu_stream_hold(void)
+{
+    CUstream stream;
+
+    __atomic_store_n(&may_go_on, 0, __ATOMIC_RELEASE);
+    CU(StreamCreate(&stream, CU_STREAM_DEFAULT));
+    CU(LaunchHostFunc(stream, held, NULL));
+    return stream;
+}
+
+void gpu_stream_release(CUstream stream)
+{
+    __atomic_store_n(&may_go_on, 1, __ATOMIC_RELEASE);
+    CU(StreamSynchronize(stream));
+    CU(StreamDestroy(stream));
 }
 
 void gpu_forget(int device)

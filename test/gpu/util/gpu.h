@@ -120,6 +120,11 @@ void gpu_set_current(int device);
 /* The current context, or NULL. */
 CUcontext gpu_get_current(void);
 
+/* Make a stream that the default stream waits for, and that does not go on until it is released: that waits for its
+ * end and destroys it. One at a time. */
+CUstream gpu_stream_hold(void);
+void gpu_stream_release(CUstream stream);
+
 /* Kinds of memory a buffer may be in. */
 enum mem_kind {
     MEM__PAGEABLE,

@@ -22,7 +22,6 @@
 #include "mpiimpl.h"
 #include "gpudt_import.h"
 #include "tuning/gpudt_tuning.h"
-#include "gpudt_contexts.h"
 #include "gpudt_remote.h"
 #include "gpudt_vars.h"
 
