@@ -91,7 +91,7 @@ static void device_use(int gpu)
     CHECK(cuCtxSetCurrent(context));
 }
 
-/* Another process's memory on the first GPU, until its standard input ends. */
+/* Another process's memory on the first GPU, until the pipe in is closed. */
 static int exporter(int in, int out)
 {
     CUdeviceptr mem;
