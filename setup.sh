@@ -168,6 +168,14 @@ The MPI is in $top/install. To use it in this shell:
 EOT
 }
 
+# copy_sources FROM NAME : gives build NAME the sources of build FROM, for which MPICH's autogen.sh has been run
+copy_sources() {
+    test ! -d "$top/objs/$2/mpich" || return 0
+    mkdir -p "$top/objs/$2"
+    cp -a "$top/objs/$1/mpich" "$top/objs/$2/mpich.copy" && mv "$top/objs/$2/mpich.copy" "$top/objs/$2/mpich" ||
+        die "the sources in objs/$1/mpich could not be copied"
+}
+
 # check_build NAME [STEPS] : make check in objs/NAME; adds to passed and failed
 check_build() {
     echo "setup.sh: testing $1 (output also in $log/check-$1.log)"
@@ -188,8 +196,10 @@ check() {
     passed=0 failed=0
     build nemesis "$@"
     check_build nemesis
+    copy_sources nemesis sock
     build sock "$@" --with-device=ch3:sock --with-hwloc=embedded --disable-fortran GPUDT_CUDA_ARCHS=90
     check_build sock
+    copy_sources nemesis host-only
     build host-only "$@" --with-cuda=no --disable-fortran --disable-static
     check_build host-only "install examples"
     echo "$passed passed, $failed failed"
