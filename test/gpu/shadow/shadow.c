@@ -213,9 +213,10 @@ static void shadow_fill(struct shadow *s)
 {
     if (s->host == NULL)
         return;
-    CUDA(cudaMemcpy(s->mem, s->host, s->sz, cudaMemcpyHostToDevice));
+    /* Memory between a datatype's elements may be the allocator's, which changes it at any call: it is read once. */
     if (s->before)
         memcpy(s->before, s->host, s->sz);
+    CUDA(cudaMemcpy(s->mem, s->before ? s->before : s->host, s->sz, cudaMemcpyHostToDevice));
 }
 
 /* Copies back only bytes that have changed: bytes between a datatype's elements may belong to
