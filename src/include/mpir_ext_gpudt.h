@@ -91,6 +91,11 @@ void MPIR_Ext_gpudt_type_release(MPI_Datatype datatype);
  *   flag  (OUT)  1 if MPI_Test is to be called: it may be complete, or has no function to poll it */
 int MPIR_Ext_gpudt_request_poll(MPI_Request request, int *flag);
 
+/* No buffer of a communicator's collectives is or will be in GPU memory: its processes need not ask each other.
+ * To be called by all of them before the first.
+ *   comm  (IN)  may be MPI_COMM_NULL */
+void MPIR_Ext_gpudt_comm_is_host(MPI_Comm comm);
+
 /* Put the kinds of memory that MPI supports into an info object, as MPIR_Gpudt_kinds_tell. */
 int MPIR_Ext_gpudt_kinds_tell(MPI_Info info);
 

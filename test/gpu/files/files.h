@@ -96,6 +96,8 @@ void faults(void);
 void bounded(void);
 /* Nonblocking collective operations, several at a time: pending.c. */
 void pending(uint64_t seed);
+/* What a program does beside them: beside.c. */
+void beside(void);
 /* Overlapping operations in atomic mode: atomic.c. */
 void atomic_mode(void);
 /* Writes for which there is no space: full.c. */

@@ -12,6 +12,7 @@
  *     files faults                   each driver call fails once; emulated driver only
  *     files bounded                  collective operations take little memory
  *     files pending [SEED]           nonblocking collective operations, several at a time
+ *     files beside                   other calls while these are pending
  *     files atomic                   overlapping writes and reads in atomic mode
  *     files full                     writes beyond the limit of a file's size
  *     files broken                   reads and ROMIO's own messages that fail
@@ -31,10 +32,14 @@ MPI_File file;
 int main(int argc, char **argv)
 {
     const bool is_random = argc < 2 || strspn(argv[1], "0123456789") == strlen(argv[1]);
+    int provided;
     const uint64_t seed = argc > 1 && is_random ? strtoull(argv[1], NULL, 10) : 1;
 
     report_time_limit(600);
-    MPI_Init(NULL, NULL);
+    if (argc > 1 && strcmp(argv[1], "beside") == 0)
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    else
+        MPI_Init(NULL, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
@@ -52,6 +57,8 @@ int main(int argc, char **argv)
         bounded();
     else if (strcmp(argv[1], "pending") == 0)
         pending(argc > 2 ? strtoull(argv[2], NULL, 10) : 1);
+    else if (strcmp(argv[1], "beside") == 0)
+        beside();
     else if (strcmp(argv[1], "atomic") == 0)
         atomic_mode();
     else if (strcmp(argv[1], "full") == 0)

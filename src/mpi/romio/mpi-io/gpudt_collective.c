@@ -232,6 +232,7 @@ void MPIOI_Gpudt_##name_##StridedColl(ADIO_File fd, buf_t_ * buf, int count,    
 {                                                                                                 \
     struct MPIOI_Gpudt_rounds r = {.fd = fd,.is_read = is_read_ };                                \
                                                                                                   \
+    MPIOI_Gpudt_pending_end(fd);                                                                  \
     r.failure = MPIR_Ext_gpudt_stage_make(buf, count, datatype, MPIOI_Gpudt_representation(fd),   \
                                           &r.stage);                                              \
     if (r.stage == NULL && r.failure == MPI_SUCCESS) {                                            \

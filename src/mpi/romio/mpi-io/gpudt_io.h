@@ -93,7 +93,13 @@ void MPIOI_Gpudt_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI
             (error_code_) = MPIR_Ext_gpudt_kinds_tell(info_);   \
     } while (0)
 
+/* A file's communicator, before its first use: ROMIO calls its collectives with memory of its own only, the
+ * nonblocking ones in an order beside the blocking ones that processes need not share. */
+#define MPIOI_GPUDT_COMM_IS_HOST(comm_) MPIR_Ext_gpudt_comm_is_host(comm_)
+
 #else /* ! ROMIO_INSIDE_MPICH */
+
+#define MPIOI_GPUDT_COMM_IS_HOST(comm_)
 
 #define MPIOI_GPUDT_KINDS_TELL(info_, error_code_)
 

@@ -11,13 +11,14 @@
  * Operations of all processes match by the order in which they are started, and the driver has one
  * buffer for all of a file. So a file's operations form a queue: one is begun when all earlier ones
  * are complete in this process, by whatever call of the program polls one of them. Until then it
- * takes no memory for data.
+ * takes no memory for data. A blocking operation, which uses that buffer, completes them all first.
  *
  * An error in a process is reported by its request when all rounds are done: other processes wait
  * for this one to take part. Must not know how buffers are packed. */
 
 #include "gpudt_io_impl.h"
 #include "mpiu_greq.h"
+#include "adio_extern.h"
 
 #ifdef HAVE_WEAK_SYMBOLS
 /* Include mapping from MPI->PMPI */
@@ -25,7 +26,8 @@
 #include "mpioprof.h"
 #endif
 
-/* An operation. Accessed under ROMIO's lock, as the queue is, except when it is complete. */
+/* An operation. Accessed by the thread that has the queues, as fd->gpudt_pending is, except when it is
+ * complete. */
 struct MPIOI_Gpudt_pending {
     struct MPIOI_Gpudt_pending *next;
     struct MPIOI_Gpudt_rounds r;
@@ -40,10 +42,31 @@ struct MPIOI_Gpudt_pending {
     int is_last;                /* bool: all rounds are done, processes wait for each other */
     MPI_Request inner, outer;   /* of the round, or that wait; the program's */
     MPI_Count got;              /* bytes of a host buffer that were moved */
-    int is_complete;
+    MPL_atomic_int_t is_complete;
 };
 
 typedef struct MPIOI_Gpudt_pending pending_t;
+
+/* Whether a thread has the queues of all files. Not ROMIO's lock: a thread keeps that while a blocking
+ * operation waits for other processes, which may wait for a pending one of this process. */
+static MPL_atomic_int_t queues_taken = MPL_ATOMIC_INT_T_INITIALIZER(0);
+
+static int queues_try(void)
+{
+    return MPL_atomic_cas_int(&queues_taken, 0, 1) == 0;
+}
+
+/* No thread keeps them for long. */
+static void queues_take(void)
+{
+    while (!queues_try())
+        MPL_thread_yield();
+}
+
+static void queues_leave(void)
+{
+    MPL_atomic_release_store_int(&queues_taken, 0);
+}
 
 /* What has become of an operation: its request waits for others, another one has been started, or
  * it is complete. */
@@ -131,16 +154,24 @@ static void pending_begin(pending_t * p)
     round_start(p);
 }
 
+static int is_complete(pending_t * p)
+{
+    return MPL_atomic_acquire_load_int(&p->is_complete);
+}
+
+/* Another thread may free it as soon as it is complete. */
 static void pending_complete(pending_t * p)
 {
+    const MPI_Request outer = p->outer;
+
     if (p->is_host)
         MPIR_Ext_gpudt_type_release(p->datatype);
     else
         p->got = p->r.n;
     MPIOI_Gpudt_rounds_end(&p->r);
     p->r.fd->gpudt_pending = p->next;
-    p->is_complete = 1;
-    MPI_Grequest_complete(p->outer);
+    MPL_atomic_release_store_int(&p->is_complete, 1);
+    MPI_Grequest_complete(outer);
 }
 
 /* Take the first operation of the queue one step further. After its end it may have been freed. */
@@ -179,20 +210,42 @@ static enum step pending_advance(pending_t * p)
 
 /* ---- requests ---- */
 
-static int poll_fn(void *extra_state, MPI_Status * status)
+/* Take a file's queue as far as it goes.
+ *   until  (IN)  not farther than to the end of this operation; NULL: of the last */
+static void queue_advance(ADIO_File fd, pending_t * until)
 {
-    pending_t *p = extra_state;
-    ADIO_File fd = p->r.fd;
     enum step step = STARTED;
 
-    ROMIO_THREAD_CS_ENTER();
-    while (!p->is_complete && step != WAITS) {
+    while (!(until && is_complete(until)) && fd->gpudt_pending && step != WAITS) {
         step = pending_advance(fd->gpudt_pending);
         if (step == ENDED && fd->gpudt_pending)
             pending_begin(fd->gpudt_pending);
     }
-    ROMIO_THREAD_CS_EXIT();
+}
+
+static int poll_fn(void *extra_state, MPI_Status * status)
+{
+    pending_t *p = extra_state;
+
+    if (queues_try()) {
+        /* the file may be closed when it is complete */
+        if (!is_complete(p))
+            queue_advance(p->r.fd, p);
+        queues_leave();
+    }
     return MPI_SUCCESS;
+}
+
+void MPIOI_Gpudt_pending_end(ADIO_File fd)
+{
+    int is_done = fd->gpudt_pending == NULL;
+
+    while (!is_done) {
+        queues_take();
+        queue_advance(fd, NULL);
+        is_done = fd->gpudt_pending == NULL;
+        queues_leave();
+    }
 }
 
 static int wait_fn(int count, void **array_of_states, double timeout, MPI_Status * status)
@@ -202,7 +255,7 @@ static int wait_fn(int count, void **array_of_states, double timeout, MPI_Status
     for (int i = 0; i < count; i++) {
         pending_t *p = array_of_states[i];
 
-        while (!p->is_complete) {
+        while (!is_complete(p)) {
             poll_fn(p, status);
             if (timeout > 0 && MPI_Wtime() - begin > timeout)
                 return MPI_SUCCESS;
@@ -228,7 +281,7 @@ static int free_fn(void *extra_state)
 {
     pending_t *p = extra_state;
 
-    while (!p->is_complete)
+    while (!is_complete(p))
         poll_fn(p, MPI_STATUS_IGNORE);
     ADIOI_Free(p);
     return MPI_SUCCESS;
@@ -254,11 +307,13 @@ static void pending_enqueue(pending_t * p)
 {
     pending_t **end = &p->r.fd->gpudt_pending;
 
+    queues_take();
     while (*end)
         end = &(*end)->next;
     *end = p;
     if (p->r.fd->gpudt_pending == p)
         pending_begin(p);
+    queues_leave();
 }
 
 /* Start an operation that may take several rounds. Without a request it is not started, and others
@@ -270,7 +325,7 @@ static int pending_start(ADIO_File fd, int is_read, void *buf, int count, MPI_Da
                          int failure, MPI_Request * request)
 {
     pending_t *p = ADIOI_Calloc(1, sizeof(*p));
-    int error_code;
+    int error_code, is_contig;
 
     p->r.fd = fd;
     p->r.is_read = is_read;
@@ -284,6 +339,10 @@ static int pending_start(ADIO_File fd, int is_read, void *buf, int count, MPI_Da
         p->count = count;
         p->datatype = datatype;
         MPIR_Ext_gpudt_type_keep(datatype);
+        /* here under ROMIO's lock, as another thread may do it, too */
+        ADIOI_Datatype_iscontig(datatype, &is_contig);
+        if (!is_contig)
+            ADIOI_Flatten_and_find(datatype);
         MPI_Type_size_x(datatype, &p->size);
         p->size *= count;
         MPIOI_Gpudt_rounds_place(&p->r, p->size, file_ptr_type, offset);

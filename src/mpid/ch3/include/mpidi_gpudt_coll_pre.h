@@ -55,7 +55,7 @@ enum MPIDI_Gpudt_coll_place_e {
     MPIDI_GPUDT_COLL__NEW,      /* not known yet */
     MPIDI_GPUDT_COLL__ON_NODE,  /* on one node */
     MPIDI_GPUDT_COLL__ON_NODES, /* on several ones, and several on one of them */
-    MPIDI_GPUDT_COLL__FAR       /* elsewhere, or without a GPU for ever */
+    MPIDI_GPUDT_COLL__FAR       /* elsewhere, or without GPU memory for ever */
 };
 
 /* What is known from calls before. All but the mappings is the same in all processes. */

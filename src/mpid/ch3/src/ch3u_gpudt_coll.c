@@ -37,6 +37,7 @@
 #include "mpidi_gpudt_coll_impl.h"
 #include "mpidi_gpudt_move_impl.h"
 #include "mpidi_gpudt_shm.h"
+#include "mpir_ext_gpudt.h"
 #include "tuning/gpudt_tuning.h"
 
 /*
@@ -83,6 +84,16 @@ enum MPIDI_Gpudt_coll_place_e MPIDI_Gpudt_coll_place_find(const MPIR_Comm * comm
             MPIDI_GPUDT_COLL__ON_NODE : MPIDI_GPUDT_COLL__FAR;
     return comm->hierarchy_kind == MPIR_COMM_HIERARCHY_KIND__PARENT ?
         MPIDI_GPUDT_COLL__ON_NODES : MPIDI_GPUDT_COLL__FAR;
+}
+
+void MPIR_Ext_gpudt_comm_is_host(MPI_Comm comm)
+{
+    MPIR_Comm *comm_ptr;
+
+    if (comm == MPI_COMM_NULL)
+        return;
+    MPIR_Comm_get_ptr(comm, comm_ptr);
+    comm_ptr->dev.gpudt_coll.place = MPIDI_GPUDT_COLL__FAR;
 }
 
 void MPIDI_Gpudt_coll_free(MPIR_Comm * comm)
