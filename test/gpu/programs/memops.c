@@ -18,6 +18,7 @@
 
 /* MPI gets the last part of a memory that is filled completely, so that the fill takes longer. */
 #define PART 24576
+#define MANY 100                /* allocations */
 
 static int is_off;
 static const char *kind_name;
@@ -199,6 +200,34 @@ static void waits_beside_pool_count(void)
     mem_free(&pool);
 }
 
+/* All allocations of a datatype with absolute addresses are marked. */
+static void lists_check(int first_is_host, int n)
+{
+    struct mem mem[MANY];
+    MPI_Datatype type;
+    MPI_Aint at[MANY];
+    int position = 0;
+    static unsigned char packed[MANY * PART];
+
+    for (int i = 0; i < n; i++) {
+        mem_alloc(&mem[i], i == 0 && first_is_host ? MEM__PAGEABLE : MEM__DEVICE, PART);
+        MPI_Get_address(mem[i].addr, &at[i]);
+    }
+    MPI_Type_create_hindexed_block(n, PART, at, MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+    CHECK_MPI(MPI_Pack(MPI_BOTTOM, 1, type, packed, sizeof(packed), &position, MPI_COMM_SELF));
+    for (int i = first_is_host; i < n; i++) {
+        unsigned is_marked = 0;
+
+        CU(PointerGetAttribute(&is_marked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr) mem[i].addr));
+        if (is_marked == (unsigned) is_off)
+            report_fail("allocation %d of %d is%s marked", i, n, is_off ? "" : " not");
+    }
+    MPI_Type_free(&type);
+    for (int i = 0; i < n; i++)
+        mem_free(&mem[i]);
+}
+
 static void kind_run(enum mem_kind kind)
 {
     struct mem mem, source;
@@ -241,6 +270,10 @@ int main(int argc, char **argv)
     }
     gpu_set_current(0);
     waits_beside_pool_count();
+    for (int i = 0; i < 2; i++) {
+        lists_check(i, 3);
+        lists_check(i, MANY);
+    }
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

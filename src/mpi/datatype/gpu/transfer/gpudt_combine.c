@@ -301,7 +301,7 @@ static int combine_run(const struct MPIR_Gpudt_combine *c, bool is_waited_for, M
     mpi_errno = combine_start(c, engine, &r, is_waited_for, op);
     if (*op && is_waited_for)
         mpi_errno = MPII_Gpudt_launch_wait(engine, (*op)->lane, &(*op)->slice[0].flag[0],
-                                           c->others);
+                                           c->others, &entered);
     MPII_Gpudt_ctx_leave(engine->drv, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 

@@ -128,7 +128,7 @@ static int part_reduce(struct reduce *rd, int64_t first, int64_t n)
     mpi_errno = MPII_Gpudt_kernel_start(&launch, &is_started);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKINTERNAL(!is_started, mpi_errno, "a GPU no longer has its kernels");
-    mpi_errno = MPII_Gpudt_launch_wait(rd->engine, launch.lane, &flag, NULL);
+    mpi_errno = MPII_Gpudt_launch_wait(rd->engine, launch.lane, &flag, NULL, NULL);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -185,7 +185,8 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag)
 }
 
 int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
-                           struct MPII_Gpudt_flag *flag, void (*others) (void))
+                           struct MPII_Gpudt_flag *flag, void (*others) (void),
+                           MPII_Gpudt_ctx_t * entered)
 {
     int mpi_errno = MPI_SUCCESS;
 
@@ -193,8 +194,12 @@ int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
         goto fn_exit;
     /* Other threads may launch more on the stream meanwhile */
     while (others && !(flag->word && MPII_Gpudt_flag_is_set(flag)) &&
-           engine->drv->cuStreamQuery(engine->streams[lane]) == CUDA_ERROR_NOT_READY)
+           engine->drv->cuStreamQuery(engine->streams[lane]) == CUDA_ERROR_NOT_READY) {
+        MPII_Gpudt_ctx_leave(engine->drv, entered);
         others();
+        mpi_errno = MPII_Gpudt_engine_reenter(engine, entered);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
     if (!(flag->word && MPII_Gpudt_flag_is_set(flag)))
         MPII_GPUDT_CHECK(engine->drv, cuStreamSynchronize(engine->streams[lane]), mpi_errno);
 

@@ -12,13 +12,13 @@
 #include "engine/gpudt_memops.h"
 
 #define PAGE_SHIFT 12           /* the kind of memory is the same within a page of 4 KiB */
-#define MANY_CHILDREN 64        /* more children than this at a regular stride are in one buffer */
+#define MANY_CHILDREN 64        /* more children than this at a regular stride: see next_child */
 
 /* A walk over the starts of a datatype's blocks. */
 struct places {
     struct MPII_Gpudt_side *side;
     uintptr_t last_page;
-    uintptr_t low, high;        /* GPU allocation that contains the last page; both 0: not known */
+    uintptr_t low, high;        /* GPU allocation that contains the last address; both 0: not known */
     bool any;                   /* at least one address was queried */
 };
 
@@ -52,6 +52,11 @@ static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_
     }
 }
 
+static bool is_in_range(const struct places *p, const char *addr)
+{
+    return (uintptr_t) addr >= p->low && (uintptr_t) addr < p->high;
+}
+
 /* Add the memory of one more block to the side's ptr and is_mixed. */
 static int place_add(struct places *p, const char *addr)
 {
@@ -59,8 +64,10 @@ static int place_add(struct places *p, const char *addr)
     MPIR_Gpudt_ptr_t ptr, *all = &p->side->ptr;
     uintptr_t page = (uintptr_t) addr >> PAGE_SHIFT;
 
-    if (p->any && (page == p->last_page ||
-                   ((uintptr_t) addr >= p->low && (uintptr_t) addr < p->high)))
+    if (p->any && is_in_range(p, addr))
+        goto fn_exit;
+    /* Several allocations of a GPU may share a page */
+    if (p->any && p->high == 0 && page == p->last_page)
         goto fn_exit;
     mpi_errno = place_query(addr, &ptr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -95,13 +102,28 @@ static int range_add(struct places *p, const char *addr, int64_t n)
         mpi_errno = place_add(p, addr);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         /* Another allocation may begin where this one ends */
-        addr = (uintptr_t) addr >= p->low && (uintptr_t) addr < p->high ? (char *) p->high : end;
+        addr = is_in_range(p, addr) ? (char *) p->high : end;
     } while (addr < end);
 
   fn_exit:
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* The child of a vector at addr to be added after child i. Many children at equal distances are in few
+ * allocations: the last that begins in the same one as child i follows, or the last of all where the driver
+ * does not tell the bounds. */
+static int64_t next_child(const struct places *p, const struct MPII_Gpudt_record *rec,
+                          const char *addr, int64_t i)
+{
+    int64_t next = rec->count - 1;
+
+    if (rec->count <= MANY_CHILDREN || i == next)
+        return i + 1;
+    if (rec->stride > 0 && is_in_range(p, addr + i * rec->stride))
+        next = MPL_MIN(next, (int64_t) (p->high - 1 - (uintptr_t) addr) / rec->stride);
+    return MPL_MAX(i + 1, next);
 }
 
 /* Add the blocks below a record that may be in separate memory. */
@@ -112,16 +134,12 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
     const struct MPII_Gpudt_record *child = serial->records + rec->child;
     const int64_t *displ = NULL, *prefix = NULL;        /* prefix: the entries are contiguous */
     const int32_t *members = NULL;
-    int64_t step = 1;
 
     switch (rec->kind) {
         case MPII_GPUDT_KIND__BLOCK:
             mpi_errno = range_add(p, addr, rec->size);
             goto fn_exit;
         case MPII_GPUDT_KIND__VECTOR:
-            /* Few children at equal distances may be separate buffers */
-            if (rec->count > MANY_CHILDREN)
-                step = rec->count - 1;
             break;
         case MPII_GPUDT_KIND__STRUCT:
             members = MPII_Gpudt_record_members(rec, serial->lookaside);
@@ -136,15 +154,13 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
             break;
     }
 
-    for (int64_t i = 0; i < rec->count; i += step) {
+    for (int64_t i = 0; i < rec->count; i = displ ? i + 1 : next_child(p, rec, addr, i)) {
         const char *at = addr + (displ ? displ[i] : i * rec->stride);
         if (prefix)
             mpi_errno = range_add(p, at, (prefix[i + 1] - prefix[i]) * rec->child_size);
         else
             mpi_errno = places_walk(p, members ? serial->records + members[i] : child, at);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
-        if (p->side->is_mixed && MPIR_Gpudt_ptr_is_gpu(&p->side->ptr))
-            break;
     }
 
   fn_exit:

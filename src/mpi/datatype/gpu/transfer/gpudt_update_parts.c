@@ -148,7 +148,7 @@ static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n
     is_paused = !up->is_apart;
     if (is_paused)
         up->guard->pause();
-    mpi_errno = MPII_Gpudt_launch_wait(up->engine, lane, &flag, NULL);
+    mpi_errno = MPII_Gpudt_launch_wait(up->engine, lane, &flag, NULL, NULL);
     if (mpi_errno == MPI_SUCCESS && up->is_apart && up->u->op != MPI_NO_OP)
         mpi_errno = part_move(up, first, n, true);
 
