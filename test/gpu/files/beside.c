@@ -100,6 +100,28 @@ static void blocking_calls(enum mem_kind kind)
     all_check(mark, "a write beside a blocking one");
 }
 
+/* A process calls one before it waits, another one after that. */
+static void calls_crossed(enum mem_kind kind)
+{
+    const unsigned mark = 10 * (unsigned) rank + 7;
+    MPI_Request request;
+
+    all_make(kind, mark);
+    for (int i = 0; i < 2; i++) {
+        CHECK_MPI(MPI_File_iwrite_at_all(file, i * N, sides[i].buf, N, MPI_INT, &request));
+        if (rank == 0)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (i == 0)
+            CHECK_MPI(MPI_File_seek_shared(file, 0, MPI_SEEK_SET));
+        else
+            CHECK_MPI(MPI_File_write_ordered(file, sides[2].buf, 0, MPI_INT, MPI_STATUS_IGNORE));
+        if (rank != 0)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+    CHECK_MPI(MPI_File_write_at_all(file, 2 * N, sides[2].buf, N, MPI_INT, MPI_STATUS_IGNORE));
+    all_check(mark, "a write across a blocking call");
+}
+
 static void *other_file_write(void *other)
 {
     CHECK_MPI(MPI_File_write_at_all(*(MPI_File *) other, 2 * N, sides[2].buf, N, MPI_INT, MPI_STATUS_IGNORE));
@@ -108,7 +130,7 @@ static void *other_file_write(void *other)
 
 static void other_file(enum mem_kind kind)
 {
-    const unsigned mark = 10 * (unsigned) rank + 7;
+    const unsigned mark = 10 * (unsigned) rank + 1;
     MPI_Request request;
     MPI_File other;
     pthread_t thread;
@@ -137,6 +159,7 @@ void beside(void)
     for (int i = 0; i < (int) (sizeof(kinds) / sizeof(kinds[0])); i++) {
         pointer_moves(kinds[i]);
         blocking_calls(kinds[i]);
+        calls_crossed(kinds[i]);
         other_file(kinds[i]);
     }
 }

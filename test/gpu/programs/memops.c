@@ -18,7 +18,7 @@
 
 /* MPI gets the last part of a memory that is filled completely, so that the fill takes longer. */
 #define PART 24576
-#define MANY 100                /* allocations */
+#define MANY 160                /* allocations */
 
 static int is_off;
 static const char *kind_name;
@@ -200,28 +200,65 @@ static void waits_beside_pool_count(void)
     mem_free(&pool);
 }
 
-/* All allocations of a datatype with absolute addresses are marked. */
-static void lists_check(int first_is_host, int n)
+/* Datatypes over all allocations: in a list, from the last to the first, or, if they are at equal distances, by
+ * pairs of two blocks, or by the count of a call. */
+enum shape { LIST, BACKWARDS, PAIRS, REPEATED, NSHAPES };
+
+static MPI_Datatype shape_make(enum shape shape, const MPI_Aint * at, int n)
 {
+    const MPI_Aint distance = at[1] - at[0], two[] = { at[0], at[1] };
+    const int lengths[] = { PART, PART - 8 };   /* or it would be a vector of blocks */
+    MPI_Datatype type, inner;
+    MPI_Aint turned[MANY];
+
+    switch (shape) {
+        case LIST:
+            MPI_Type_create_hindexed_block(n, PART, at, MPI_BYTE, &type);
+            break;
+        case BACKWARDS:
+            for (int i = 0; i < n; i++)
+                turned[i] = at[n - 1 - i];
+            MPI_Type_create_hindexed_block(n, PART, turned, MPI_BYTE, &type);
+            break;
+        case PAIRS:
+            MPI_Type_create_hindexed(2, lengths, two, MPI_BYTE, &inner);
+            MPI_Type_create_hvector(n / 2, 1, 2 * distance, inner, &type);
+            MPI_Type_free(&inner);
+            break;
+        default:
+            MPI_Type_create_hindexed_block(1, PART, at, MPI_BYTE, &inner);
+            MPI_Type_create_resized(inner, 0, distance, &type);
+            MPI_Type_free(&inner);
+    }
+    MPI_Type_commit(&type);
+    return type;
+}
+
+/* All allocations of a buffer with absolute addresses are marked. */
+static void lists_check(enum shape shape, int first_is_host, int n)
+{
+    static unsigned char all[MANY * PART];
     struct mem mem[MANY];
     MPI_Datatype type;
     MPI_Aint at[MANY];
-    int position = 0;
-    static unsigned char packed[MANY * PART];
+    int position = 0, is_even = 1;
 
     for (int i = 0; i < n; i++) {
         mem_alloc(&mem[i], i == 0 && first_is_host ? MEM__PAGEABLE : MEM__DEVICE, PART);
         MPI_Get_address(mem[i].addr, &at[i]);
+        is_even = is_even && (i < 2 || at[i] - at[i - 1] == at[1] - at[0]);
     }
-    MPI_Type_create_hindexed_block(n, PART, at, MPI_BYTE, &type);
-    MPI_Type_commit(&type);
-    CHECK_MPI(MPI_Pack(MPI_BOTTOM, 1, type, packed, sizeof(packed), &position, MPI_COMM_SELF));
+    if (!is_even && shape > BACKWARDS)
+        shape = LIST;
+    type = shape_make(shape, at, n);
+    CHECK_MPI(MPI_Pack(MPI_BOTTOM, shape == REPEATED ? n : 1, type, all, sizeof(all), &position,
+                       MPI_COMM_SELF));
     for (int i = first_is_host; i < n; i++) {
         unsigned is_marked = 0;
 
         CU(PointerGetAttribute(&is_marked, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, (CUdeviceptr) mem[i].addr));
         if (is_marked == (unsigned) is_off)
-            report_fail("allocation %d of %d is%s marked", i, n, is_off ? "" : " not");
+            report_fail("shape %d: allocation %d of %d is%s marked", shape, i, n, is_off ? "" : " not");
     }
     MPI_Type_free(&type);
     for (int i = 0; i < n; i++)
@@ -264,16 +301,17 @@ int main(int argc, char **argv)
     if (gpu_open() == 0)
         return 1;
     gpu_set_current(0);
+    /* first, as new allocations are at equal distances */
+    for (enum shape shape = LIST; shape < NSHAPES; shape++)
+        lists_check(shape, 0, MANY);
+    lists_check(LIST, 1, MANY);
+    lists_check(LIST, 1, 3);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (mem_exists(kinds[i]))
             kind_run(kinds[i]);
     }
     gpu_set_current(0);
     waits_beside_pool_count();
-    for (int i = 0; i < 2; i++) {
-        lists_check(i, 3);
-        lists_check(i, MANY);
-    }
     MPI_T_finalize();
     MPI_Finalize();
     return report_done();

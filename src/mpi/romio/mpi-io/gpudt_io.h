@@ -97,8 +97,14 @@ void MPIOI_Gpudt_IwriteStridedColl(ADIO_File fd, const void *buf, int count, MPI
  * nonblocking ones in an order beside the blocking ones that processes need not share. */
 #define MPIOI_GPUDT_COMM_IS_HOST(comm_) MPIR_Ext_gpudt_comm_is_host(comm_)
 
+/* Complete all nonblocking collective operations of a file, before a blocking one waits for other processes.
+ * These have called them before it, too. */
+void MPIOI_Gpudt_pending_end(ADIO_File fd);
+#define MPIOI_GPUDT_PENDING_END(fd_) MPIOI_Gpudt_pending_end(fd_)
+
 #else /* ! ROMIO_INSIDE_MPICH */
 
+#define MPIOI_GPUDT_PENDING_END(fd_)
 #define MPIOI_GPUDT_COMM_IS_HOST(comm_)
 
 #define MPIOI_GPUDT_KINDS_TELL(info_, error_code_)

@@ -122,10 +122,4 @@ void MPIOI_Gpudt_round_end(struct MPIOI_Gpudt_rounds *r, ADIO_Offset i,
 /* After the last round: wait until all is unpacked, and free the stage. Returns the first error. */
 int MPIOI_Gpudt_rounds_end(struct MPIOI_Gpudt_rounds *r);
 
-/* ---- nonblocking operations: gpudt_request.c ---- */
-
-/* Complete all nonblocking collective operations of a file, before a blocking one. Other processes have
- * called them before it, too. */
-void MPIOI_Gpudt_pending_end(ADIO_File fd);
-
 #endif /* GPUDT_IO_IMPL_H_INCLUDED */

@@ -50,17 +50,20 @@ typedef struct MPIOI_Gpudt_pending pending_t;
 /* Whether a thread has the queues of all files. Not ROMIO's lock: a thread keeps that while a blocking
  * operation waits for other processes, which may wait for a pending one of this process. */
 static MPL_atomic_int_t queues_taken = MPL_ATOMIC_INT_T_INITIALIZER(0);
+static MPL_atomic_int_t queues_wanted = MPL_ATOMIC_INT_T_INITIALIZER(0);        /* by so many threads */
 
 static int queues_try(void)
 {
     return MPL_atomic_cas_int(&queues_taken, 0, 1) == 0;
 }
 
-/* No thread keeps them for long. */
+/* No thread keeps them for long, but one that polls takes them again and again. */
 static void queues_take(void)
 {
+    MPL_atomic_fetch_add_int(&queues_wanted, 1);
     while (!queues_try())
         MPL_thread_yield();
+    MPL_atomic_fetch_sub_int(&queues_wanted, 1);
 }
 
 static void queues_leave(void)
@@ -227,7 +230,9 @@ static int poll_fn(void *extra_state, MPI_Status * status)
 {
     pending_t *p = extra_state;
 
-    if (queues_try()) {
+    if (MPL_atomic_acquire_load_int(&queues_wanted) > 0) {
+        MPL_thread_yield();
+    } else if (queues_try()) {
         /* the file may be closed when it is complete */
         if (!is_complete(p))
             queue_advance(p->r.fd, p);

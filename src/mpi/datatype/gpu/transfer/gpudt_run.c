@@ -197,7 +197,7 @@ int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
            engine->drv->cuStreamQuery(engine->streams[lane]) == CUDA_ERROR_NOT_READY) {
         MPII_Gpudt_ctx_leave(engine->drv, entered);
         others();
-        mpi_errno = MPII_Gpudt_engine_reenter(engine, entered);
+        mpi_errno = MPII_Gpudt_engine_reenter_twice(engine, entered);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     if (!(flag->word && MPII_Gpudt_flag_is_set(flag)))

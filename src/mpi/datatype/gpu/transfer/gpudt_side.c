@@ -12,13 +12,14 @@
 #include "engine/gpudt_memops.h"
 
 #define PAGE_SHIFT 12           /* the kind of memory is the same within a page of 4 KiB */
-#define MANY_CHILDREN 64        /* more children than this at a regular stride: see next_child */
+#define MANY_CHILDREN 64        /* more children than this at equal distances: see children_walk */
 
 /* A walk over the starts of a datatype's blocks. */
 struct places {
     struct MPII_Gpudt_side *side;
     uintptr_t last_page;
     uintptr_t low, high;        /* GPU allocation that contains the last address; both 0: not known */
+    int64_t nranges;            /* such allocations that were met, again and again */
     bool any;                   /* at least one address was queried */
 };
 
@@ -49,6 +50,7 @@ static void range_note(struct places *p, const char *addr, const MPIR_Gpudt_ptr_
         MPII_Gpudt_ptr_range(MPII_Gpudt_driver_get(), (CUdeviceptr) addr, &start, &sz)) {
         p->low = start;
         p->high = start + sz;
+        p->nranges++;
     }
 }
 
@@ -111,19 +113,45 @@ static int range_add(struct places *p, const char *addr, int64_t n)
     goto fn_exit;
 }
 
-/* The child of a vector at addr to be added after child i. Many children at equal distances are in few
- * allocations: the last that begins in the same one as child i follows, or the last of all where the driver
- * does not tell the bounds. */
-static int64_t next_child(const struct places *p, const struct MPII_Gpudt_record *rec,
-                          const char *addr, int64_t i)
-{
-    int64_t next = rec->count - 1;
+static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, const char *addr);
 
-    if (rec->count <= MANY_CHILDREN || i == next)
-        return i + 1;
-    if (rec->stride > 0 && is_in_range(p, addr + i * rec->stride))
-        next = MPL_MIN(next, (int64_t) (p->high - 1 - (uintptr_t) addr) / rec->stride);
-    return MPL_MAX(i + 1, next);
+/* Add the blocks of n children at equal distances. Many that begin in one allocation, and do not leave it, are
+ * one: the last that begins there follows, or the last of all where the driver does not tell the bounds. */
+static int children_walk(struct places *p, const struct MPII_Gpudt_record *child, const char *addr,
+                         int64_t n, int64_t stride)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int64_t next;
+
+    for (int64_t i = 0; i < n; i = next) {
+        const char *at = addr + i * stride;
+        uintptr_t low, high;
+        int64_t nranges;
+
+        /* a tree's first byte is at its address */
+        mpi_errno = place_add(p, at);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        low = p->low;
+        high = p->high;
+        nranges = p->nranges;
+        mpi_errno = places_walk(p, child, at);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        next = i + 1;
+        if (n > MANY_CHILDREN && p->nranges == nranges && i < n - 1) {
+            int64_t last = n - 1;
+
+            if (high && stride > 0)
+                last = (int64_t) (high - 1 - (uintptr_t) addr) / stride;
+            else if (high && stride < 0)
+                last = (int64_t) ((uintptr_t) addr - low) / -stride;
+            next = MPL_MAX(next, MPL_MIN(last, n - 1));
+        }
+    }
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* Add the blocks below a record that may be in separate memory. */
@@ -132,35 +160,46 @@ static int places_walk(struct places *p, const struct MPII_Gpudt_record *rec, co
     int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_serial *serial = &p->side->type->serial;
     const struct MPII_Gpudt_record *child = serial->records + rec->child;
-    const int64_t *displ = NULL, *prefix = NULL;        /* prefix: the entries are contiguous */
-    const int32_t *members = NULL;
+    const int64_t *displ, *prefix;
+    const int32_t *members;
 
     switch (rec->kind) {
         case MPII_GPUDT_KIND__BLOCK:
             mpi_errno = range_add(p, addr, rec->size);
-            goto fn_exit;
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
+            break;
         case MPII_GPUDT_KIND__VECTOR:
+            mpi_errno = children_walk(p, child, addr, rec->count, rec->stride);
+            MPII_GPUDT_ERR_CHECK(mpi_errno);
             break;
         case MPII_GPUDT_KIND__STRUCT:
             members = MPII_Gpudt_record_members(rec, serial->lookaside);
             displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
+            for (int64_t i = 0; i < rec->count; i++) {
+                mpi_errno = places_walk(p, serial->records + members[i], addr + displ[i]);
+                MPII_GPUDT_ERR_CHECK(mpi_errno);
+            }
             break;
         case MPII_GPUDT_KIND__INDEXED:
-            if (child->kind == MPII_GPUDT_KIND__BLOCK && rec->extent == rec->child_size)
-                prefix = MPII_Gpudt_record_prefix(rec, serial->lookaside);
-            /* fall through */
+            prefix = MPII_Gpudt_record_prefix(rec, serial->lookaside);
+            displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
+            for (int64_t i = 0; i < rec->count; i++) {
+                const int64_t n = prefix[i + 1] - prefix[i];
+
+                if (child->kind == MPII_GPUDT_KIND__BLOCK && rec->extent == rec->child_size)
+                    mpi_errno = range_add(p, addr + displ[i], n * rec->child_size);
+                else
+                    mpi_errno = children_walk(p, child, addr + displ[i], n, rec->extent);
+                MPII_GPUDT_ERR_CHECK(mpi_errno);
+            }
+            break;
         default:
             displ = MPII_Gpudt_record_displ(rec, serial->lookaside);
+            for (int64_t i = 0; i < rec->count; i++) {
+                mpi_errno = places_walk(p, child, addr + displ[i]);
+                MPII_GPUDT_ERR_CHECK(mpi_errno);
+            }
             break;
-    }
-
-    for (int64_t i = 0; i < rec->count; i = displ ? i + 1 : next_child(p, rec, addr, i)) {
-        const char *at = addr + (displ ? displ[i] : i * rec->stride);
-        if (prefix)
-            mpi_errno = range_add(p, at, (prefix[i + 1] - prefix[i]) * rec->child_size);
-        else
-            mpi_errno = places_walk(p, members ? serial->records + members[i] : child, at);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
 
   fn_exit:
@@ -177,7 +216,8 @@ int MPII_Gpudt_side_classify(struct MPII_Gpudt_side *side, bool every_block)
     side->is_mixed = false;
     if (every_block) {
         const struct MPII_Gpudt_serial *serial = &side->type->serial;
-        mpi_errno = places_walk(&p, &serial->records[0], side->addr + serial->base_displ);
+        mpi_errno = places_walk(&p, side->is_exact ? &side->top : &serial->records[0],
+                                side->addr + serial->base_displ);
     } else {
         mpi_errno = place_query(side->low, &side->ptr);
     }
