@@ -197,8 +197,9 @@ int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
            engine->drv->cuStreamQuery(engine->streams[lane]) == CUDA_ERROR_NOT_READY) {
         MPII_Gpudt_ctx_leave(engine->drv, entered);
         others();
-        mpi_errno = MPII_Gpudt_engine_reenter_twice(engine, entered);
-        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        /* The kernel may complete all the same, and until then it accesses the buffers */
+        if (MPII_Gpudt_engine_reenter_twice(engine, entered))
+            break;
     }
     if (!(flag->word && MPII_Gpudt_flag_is_set(flag)))
         MPII_GPUDT_CHECK(engine->drv, cuStreamSynchronize(engine->streams[lane]), mpi_errno);

@@ -22,7 +22,7 @@ bool MPII_Gpudt_flag_spin(const struct MPII_Gpudt_flag *flag);
  *   flag     (IN)      returned to the engine
  *   others   (IN)      called again and again, if the kernel is not a short one; NULL: the thread blocks
  *   entered  (IN/OUT)  that context, which is left during these calls, as they may be the program's
- *                      functions; not used without others. On failure it may have been left */
+ *                      functions; not used without others. Afterwards it may have been left */
 int MPII_Gpudt_launch_wait(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            struct MPII_Gpudt_flag *flag, void (*others) (void),
                            MPII_Gpudt_ctx_t * entered);
