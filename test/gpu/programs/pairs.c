@@ -7,8 +7,7 @@
  * ranges of both streams that begin and end anywhere, at any alignment, by each of the kernels,
  * within a GPU and between two. Each copy must take one launch and no work area; boxes of the same
  * rows and planes on two GPUs are one copy by the driver. With
- * "forbidden", which needs MPIR_CVAR_GPUDT_FORBID=pair, the same by work areas; with "once", one range of
- * each pair. */
+ * "forbidden", which needs MPIR_CVAR_GPUDT_FORBID=pair, the same by work areas. */
 
 #include "mpiimpl.h"
 #include "transfer/gpudt_choice.h"
@@ -529,7 +528,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < NTYPES; i++)
         layout_make(&layouts[i], makers[i] ());
 
-    pairs_run(MEM__DEVICE, MEM__DEVICE, argc > 1 && strcmp(argv[1], "once") == 0 ? 1 : ROUNDS);
+    pairs_run(MEM__DEVICE, MEM__DEVICE, ROUNDS);
     if (!is_forbidden) {
         pairs_run(MEM__PINNED, MEM__DEVICE, 1);
         pairs_run(MEM__DEVICE, MEM__PINNED, 1);
