@@ -27,6 +27,7 @@ noinst_HEADERS +=                                    \
     src/mpid/ch3/include/mpidi_part_impl.h           \
     src/mpid/ch3/include/mpidi_revoked.h             \
     src/mpid/ch3/include/mpidi_rma_large.h           \
+    src/mpid/ch3/include/mpidi_rma_short.h           \
     src/mpid/common/datatype/mpidu_gpudt_mapping.h   \
     src/mpid/common/datatype/mpidu_gpudt_offer.h     \
     src/mpid/common/datatype/mpidu_gpudt_pool_name.h \
@@ -93,6 +94,7 @@ mpi_core_sources +=                                  \
     src/mpid/ch3/src/ch3u_part_send.c                \
     src/mpid/ch3/src/ch3u_revoked.c                  \
     src/mpid/ch3/src/ch3u_rma_large.c                \
+    src/mpid/ch3/src/ch3u_rma_short.c                \
     src/mpid/common/datatype/mpidu_gpudt_file.c      \
     src/mpid/common/datatype/mpidu_gpudt_mapping.c   \
     src/mpid/common/datatype/mpidu_gpudt_offer.c     \
