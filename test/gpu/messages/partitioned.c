@@ -5,7 +5,8 @@
 
 /* Tests random partitioned messages between buffers of any kind of memory: other numbers of
  * partitions and other datatypes at the two ends, several in flight in both directions, started
- * several times, beside plain messages. Two processes, which make the same random choices.
+ * several times, beside plain messages; and between buffers at MPI_BOTTOM in host and GPU memory. Two
+ * processes, which make the same random choices.
  *
  *     partitioned SEED CASES */
 
@@ -141,7 +142,7 @@ static void plain_message(unsigned seed)
 {
     struct side s;
 
-    side_make(&s, mem_exists(MEM__DEVICE) ? MEM__DEVICE : MEM__PAGEABLE, MPI_INT, 5000, 0);
+    side_make(&s, MEM__DEVICE, MPI_INT, 5000, 0);
     if (rank == 0) {
         side_fill(&s, seed);
         CHECK_MPI(MPI_Send(s.buf, 5000, MPI_INT, other, 0, MPI_COMM_WORLD));
@@ -203,6 +204,108 @@ static void run_case(unsigned seed)
         fprintf(stderr, "again: partitioned %u 1\n", seed);
 }
 
+/* ---- buffers at MPI_BOTTOM: each partition has integers of host memory and of GPU memory ---- */
+
+#define INTS 1500
+#define NPARTS 4
+
+struct both {
+    int host[NPARTS * INTS];
+    struct mem gpu;
+    MPI_Datatype type;
+};
+
+static void both_make(struct both *b)
+{
+    MPI_Datatype part;
+    MPI_Aint displs[2];
+
+    mem_alloc(&b->gpu, MEM__DEVICE, sizeof(b->host));
+    MPI_Get_address(b->host, &displs[0]);
+    MPI_Get_address(b->gpu.addr, &displs[1]);
+    MPI_Type_create_hindexed_block(2, INTS, displs, MPI_INT, &part);
+    MPI_Type_create_resized(part, 0, INTS * sizeof(int), &b->type);
+    MPI_Type_free(&part);
+    MPI_Type_commit(&b->type);
+}
+
+static void both_fill(struct both *b, int from)
+{
+    static int values[NPARTS * INTS];
+
+    for (int i = 0; i < NPARTS * INTS; i++) {
+        b->host[i] = from ? from + i : 0;
+        values[i] = -b->host[i];
+    }
+    mem_write(&b->gpu, 0, values, sizeof(values));
+}
+
+static void both_check(const struct both *b, int from)
+{
+    static int values[NPARTS * INTS];
+
+    mem_read(&b->gpu, 0, values, sizeof(values));
+    for (int i = 0; i < NPARTS * INTS; i++) {
+        if (b->host[i] != from + i || values[i] != -b->host[i]) {
+            report_fail("integers %d of a buffer at MPI_BOTTOM are %d and %d", i, b->host[i],
+                        values[i]);
+            break;
+        }
+    }
+}
+
+static void run_absolute(void)
+{
+    static struct both b;
+    MPI_Request req;
+
+    both_make(&b);
+    if (rank == 0)
+        CHECK_MPI(MPI_Psend_init(MPI_BOTTOM, NPARTS, 1, b.type, other, 0, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &req));
+    else
+        CHECK_MPI(MPI_Precv_init(MPI_BOTTOM, NPARTS, 1, b.type, other, 0, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &req));
+    for (int round = 1; round < 3; round++) {
+        both_fill(&b, rank == 0 ? round * 100000 : 0);
+        CHECK_MPI(MPI_Start(&req));
+        if (rank == 0)
+            CHECK_MPI(MPI_Pready_range(0, NPARTS - 1, req));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        if (rank != 0)
+            both_check(&b, round * 100000);
+    }
+    CHECK_MPI(MPI_Request_free(&req));
+
+    /* from partitions that are messages of their own */
+    if (rank == 0) {
+        int *ints = malloc(2 * sizeof(b.host));
+
+        for (int i = 0; i < NPARTS; i++) {
+            for (int k = 0; k < INTS; k++) {
+                ints[2 * i * INTS + k] = 500000 + i * INTS + k;
+                ints[(2 * i + 1) * INTS + k] = -500000 - i * INTS - k;
+            }
+        }
+        CHECK_MPI(MPI_Psend_init(ints, NPARTS, 2 * INTS, MPI_INT, other, 0, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &req));
+        CHECK_MPI(MPI_Start(&req));
+        CHECK_MPI(MPI_Pready_range(0, NPARTS - 1, req));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        free(ints);
+    } else {
+        both_fill(&b, 0);
+        CHECK_MPI(MPI_Precv_init(MPI_BOTTOM, NPARTS, 1, b.type, other, 0, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &req));
+        CHECK_MPI(MPI_Start(&req));
+        CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
+        both_check(&b, 500000);
+    }
+    CHECK_MPI(MPI_Request_free(&req));
+    MPI_Type_free(&b.type);
+    mem_free(&b.gpu);
+}
+
 int main(int argc, char *argv[])
 {
     unsigned seed = argc > 1 ? (unsigned) strtoul(argv[1], NULL, 10) : 1;
@@ -213,8 +316,12 @@ int main(int argc, char *argv[])
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
+    if (gpu_open() == 0)
+        return 1;
+    gpu_set_current(0);
     for (int i = 0; i < cases && report_failures == 0; i++)
         run_case(seed + i);
+    run_absolute();
     MPI_Finalize();
     return report_done();
 }

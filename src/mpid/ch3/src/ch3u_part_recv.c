@@ -88,7 +88,8 @@ static int msg_recv(struct MPIDI_Part *part, int k)
     if (all == 0 || is_contig) {
         buf = part->buf + true_lb + first;
         datatype = MPI_BYTE;
-    } else if (first % type_sz == 0 && last % type_sz == 0) {
+    } else if (first % type_sz == 0 && last % type_sz == 0 &&
+               (first == 0 || part->buf != MPI_BOTTOM)) {
         buf = part->buf + first / type_sz * extent;
         all /= type_sz;
     } else {

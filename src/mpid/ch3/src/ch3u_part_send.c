@@ -58,6 +58,9 @@ static void header_set(struct MPIDI_Part *part)
     else if (part->part_sz < MSG_SZ)
         per_msg = (MSG_SZ + part->part_sz - 1) / part->part_sz;
     per_msg = MPL_MAX(per_msg, (nparts + MAX_MSGS - 1) / MAX_MSGS);
+    /* Blocks at absolute addresses may be in any memory. Which one is asked of a buffer at MPI_BOTTOM only */
+    if (part->buf == MPI_BOTTOM)
+        per_msg = nparts;
     per_msg = MPL_MAX(1, MPL_MIN(per_msg, nparts));
 
     header->part_sz = part->part_sz;
