@@ -4,13 +4,15 @@
  */
 
 /* Fault injection: each driver call of a send fails once. The error is that of its request, once: of MPI_Isendrecv,
- * and of a persistent one, which is inactive then and can be started again. Emulated driver only. Two processes. */
+ * and of a persistent one, which is inactive then and can be started again; and of a buffered one to the process
+ * itself whose receive fails, after which the buffer is detached all the same. Emulated driver only. Two processes. */
 
 #include "report.h"
 #include "side.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define CODE 999                /* CUDA_ERROR_UNKNOWN */
 #define MOST 60                 /* calls */
@@ -79,6 +81,31 @@ static bool fault(struct side *side, bool is_persistent, long at)
     return fired;
 }
 
+/* Receive a buffered message with a failing call of the driver. Returns whether there are that many. */
+static bool buffered(struct side *side, long at)
+{
+    static char buffer[100000];
+    const int n = (int) (side->size / sizeof(int));
+    int *data = calloc(n, sizeof(int)), sz, err, detached;
+    bool fired;
+    void *addr;
+
+    CHECK_MPI(MPI_Buffer_attach(buffer, sizeof(buffer)));
+    CHECK_MPI(MPI_Bsend(data, n, MPI_INT, 0, 0, MPI_COMM_SELF));
+    gpu.emu_fail_set(NULL, at, CODE, 1);
+    err = MPI_Recv(side->buf, (int) side->count, side->type, 0, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    fired = gpu.emu_failed_count() > 0;
+    gpu.emu_fail_set(NULL, 0, 0, 1);
+    has_failed |= err != MPI_SUCCESS;
+    detached = MPI_Buffer_detach(&addr, &sz);
+    CHECK(detached == MPI_SUCCESS || err != MPI_SUCCESS);
+    CHECK_MPI(MPI_Buffer_attach(buffer, sizeof(buffer)));
+    CHECK_MPI(MPI_Buffer_detach(&addr, &sz));
+    CHECK(addr == buffer);
+    free(data);
+    return fired;
+}
+
 int main(int argc, char *argv[])
 {
     struct side side;
@@ -88,6 +115,7 @@ int main(int argc, char *argv[])
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     if (gpu_open() == 0 || !gpu.is_emulated)
         return 1;
     gpu_set_current(0);
@@ -99,6 +127,9 @@ int main(int argc, char *argv[])
         for (long at = 1; at <= MOST && fault(&side, is_persistent, at); at++);
         CHECK(rank != 0 || has_failed);
     }
+    has_failed = false;
+    for (long at = 1; at <= MOST && buffered(&side, at); at++);
+    CHECK(has_failed);
     side_free(&side);
     MPI_Type_free(&type);
     MPI_Finalize();

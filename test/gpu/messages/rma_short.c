@@ -271,36 +271,38 @@ static void nothing(MPI_Win win)
     }
 }
 
-/* Elements with gaps of which one is cut: pairs of a short and an int. */
-static void pairs(MPI_Win win)
+/* Elements with gaps, of which one is cut behind n: pairs of a short and an int. */
+static void pairs(MPI_Win win, int n)
 {
     struct pair {
         short value;
         int index;
-    } target[9], found[9], sent[4];
+    } target[9], found[9], sent[9];
     MPI_Datatype three;
 
     MPI_Type_vector(3, 1, 1, MPI_SHORT_INT, &three);
     MPI_Type_commit(&three);
     memset(target, 0, sizeof(target));
     memset(sent, 0, sizeof(sent));
-    for (int i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++) {
         target[i] = (struct pair) {.value = 50,.index = i };
-    for (int i = 0; i < 4; i++)
-        sent[i] = (struct pair) {.value = (short) (i % 2 ? 60 : 40),.index = 100 + i };
+        sent[i] = (struct pair) {.value = (short) (i % 2 ? 40 : 60),.index = 100 + i };
+    }
     ints_set(&window, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win));
         CHECK_MPI(MPI_Put(target, 9, MPI_SHORT_INT, 1, 0, 9, MPI_SHORT_INT, win));
         CHECK_MPI(MPI_Win_flush(1, win));
-        CHECK_MPI(MPI_Accumulate(sent, 4, MPI_SHORT_INT, 1, 0, 3, three, MPI_MAXLOC, win));
+        CHECK_MPI(MPI_Accumulate(sent, n, MPI_SHORT_INT, 1, 0, 3, three, MPI_MAXLOC, win));
         CHECK_MPI(MPI_Win_flush(1, win));
         CHECK_MPI(MPI_Get(found, 9, MPI_SHORT_INT, 1, 0, 9, MPI_SHORT_INT, win));
         CHECK_MPI(MPI_Win_unlock(1, win));
         for (int i = 0; i < 9; i++) {
-            const struct pair *expected = i < 4 && i % 2 ? &sent[i] : &target[i];
-            CHECK(found[i].value == expected->value && found[i].index == expected->index);
+            const struct pair *expected = i < n && i % 2 == 0 ? &sent[i] : &target[i];
+            if (found[i].value != expected->value || found[i].index != expected->index)
+                report_fail("%d pairs: pair %d is %d, %d and not %d, %d", n, i, found[i].value,
+                            found[i].index, expected->value, expected->index);
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -334,7 +336,8 @@ int main(int argc, char **argv)
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     all_turns(win);
     nothing(win);
-    pairs(win);
+    for (int n = 1; n < 9; n++)
+        pairs(win, n);
     CHECK_MPI(MPI_Win_free(&win));
     if (window.mem.addr)
         mem_free(&window.mem);

@@ -8,6 +8,7 @@
  * may end within one. Serves host memory, too. */
 
 #include "mpidimpl.h"
+#include "mpidi_gpudt_window_impl.h"
 #include "mpidi_rma_short.h"
 
 /* The elements of one argument of an operation. */
@@ -32,29 +33,42 @@ struct blocks {
     MPI_Aint n, *lengths, *displs;
 };
 
-/* Join the contiguous pieces of some data to blocks of a basic datatype, whose elements may have gaps. */
-static int blocks_join(const struct iovec *iov, MPI_Aint n, MPI_Datatype basic, struct blocks *b)
+/* Whether the elements of a datatype follow each other without a gap. */
+static bool is_dense(MPI_Datatype datatype)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPI_Aint size, begun = 0;   /* bytes of an element whose rest is in the next pieces */
+    MPI_Aint size, extent;
+    int is_contig;
 
-    MPIR_Datatype_get_size_macro(basic, size);
+    MPIR_Datatype_get_size_macro(datatype, size);
+    MPIR_Datatype_get_extent_macro(datatype, extent);
+    MPIR_Datatype_is_contig(datatype, &is_contig);
+    return is_contig && size == extent;
+}
+
+/* Join the contiguous pieces of some data to blocks of a basic datatype. An element with gaps is a block of its
+ * own: it may be in several pieces, and a piece in several such elements. Returns the number of elements.
+ *   size  bytes of an element */
+static MPI_Aint blocks_join(const struct iovec *iov, MPI_Aint n, MPI_Aint size, bool is_dense,
+                        struct blocks *b)
+{
+    MPI_Aint begun = 0;         /* bytes of an element whose rest follows */
+    MPI_Aint total = 0;
+
     b->n = 0;
     for (MPI_Aint i = 0; i < n; i++) {
-        MPI_Aint len = (MPI_Aint) iov[i].iov_len;
+        MPI_Aint at = (MPI_Aint) iov[i].iov_base, left = (MPI_Aint) iov[i].iov_len, take;
 
-        if (begun == 0) {
-            b->displs[b->n] = (MPI_Aint) iov[i].iov_base;
-            b->lengths[b->n++] = MPL_MAX(len / size, 1);
+        for (; left > 0; at += take, left -= take) {
+            take = is_dense && left >= size ? left - left % size : MPL_MIN(left, size - begun);
+            if (begun == 0) {
+                b->displs[b->n] = at;
+                b->lengths[b->n] = MPL_MAX(take / size, 1);
+                total += b->lengths[b->n++];
+            }
+            begun = (begun + take) % size;
         }
-        begun = (begun + len) % size;
     }
-    MPIR_ERR_CHKANDJUMP(begun, mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
-
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    return total;
 }
 
 /* Make a datatype of a part of one element.
@@ -64,20 +78,25 @@ static int element_part(MPI_Datatype datatype, MPI_Aint first, MPI_Aint last, MP
                         MPI_Datatype * made)
 {
     int mpi_errno = MPI_SUCCESS;
+    const bool dense = is_dense(basic);
     struct iovec *iov = NULL;
     struct blocks b = { 0 };
-    MPI_Aint n, bytes;
+    MPI_Aint size, n, room, bytes;
 
+    MPIR_Datatype_get_size_macro(basic, size);
     mpi_errno = MPIR_Typerep_iov_len(1, datatype, last, &n);
     MPIR_ERR_CHECK(mpi_errno);
+    room = n + (dense ? 0 : (last - first) / size);
     iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_DATATYPE);
-    b.lengths = MPL_malloc(n * sizeof(*b.lengths), MPL_MEM_DATATYPE);
-    b.displs = MPL_malloc(n * sizeof(*b.displs), MPL_MEM_DATATYPE);
+    b.lengths = MPL_malloc(room * sizeof(*b.lengths), MPL_MEM_DATATYPE);
+    b.displs = MPL_malloc(room * sizeof(*b.displs), MPL_MEM_DATATYPE);
     MPIR_ERR_CHKANDJUMP(!iov || !b.lengths || !b.displs, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
     mpi_errno = MPIR_Typerep_to_iov(NULL, 1, datatype, first, iov, n, last - first, &n, &bytes);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = blocks_join(iov, n, basic, &b);
-    MPIR_ERR_CHECK(mpi_errno);
+    /* The data may end within a basic element only if the two sides do not match */
+    MPIR_ERR_CHKANDJUMP(bytes != last - first || bytes % size ||
+                        blocks_join(iov, n, size, dense, &b) * size != bytes, mpi_errno,
+                        MPI_ERR_TYPE, "**dtypemismatch");
     mpi_errno = MPIR_Type_create_hindexed_large_impl(b.n, b.lengths, b.displs, basic, made);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -322,9 +341,9 @@ int MPIDI_RMA_short_get_accumulate(const void *origin, MPI_Aint origin_count,
     mpi_errno = part_get_accumulate(&g, combined, all, MPI_NO_OP, NULL);
     MPIR_ERR_CHECK(mpi_errno);
     if (ureq) {
-        /* A request is one operation's */
+        /* A request is one operation's. An error may be another's: it is left to the window */
         mpi_errno = MPID_Win_flush(rank, win);
-        MPIR_ERR_CHECK(mpi_errno);
+        MPIDI_Gpudt_win_keep(win, &mpi_errno);
         mpi_errno = MPID_Request_complete(ureq);
         MPIR_ERR_CHECK(mpi_errno);
     }

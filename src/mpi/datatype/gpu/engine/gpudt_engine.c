@@ -214,10 +214,14 @@ int MPII_Gpudt_engine_reenter_twice(const MPII_Gpudt_engine_t * engine, MPII_Gpu
 
 /* Peer access is for the program to enable and disable. If the library enabled it, the program's
  * own cudaDeviceEnablePeerAccess would fail; after the program's cudaDeviceDisablePeerAccess,
- * kernels of the library would fail. It is therefore checked for each transfer. */
+ * kernels of the library would fail. It is therefore checked for each transfer. If it is not enabled, the check
+ * enables it for a moment, in which another thread of the program would find that it is. Where there may be
+ * others, that is done once for each device. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
+    const int bit = peer->device < 31 ? 1 << peer->device : 0;
+    const int closed = MPL_atomic_relaxed_load_int(&engine->closed);
     unsigned flags = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
     CUresult res;
 
@@ -226,10 +230,14 @@ bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engin
         CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 
+    if (MPIR_ThreadInfo.isThreaded && (closed & bit))
+        return false;
     /* The attribute may only tell what the hardware can do; this error tells that access is
      * enabled */
     res = drv->cuCtxEnablePeerAccess(peer->ctx, 0);
-    if (res == CUDA_SUCCESS)
+    if (res == CUDA_SUCCESS) {
         drv->cuCtxDisablePeerAccess(peer->ctx);
+        MPL_atomic_relaxed_store_int(&engine->closed, closed | bit);
+    }
     return res == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }

@@ -75,6 +75,7 @@ struct MPII_Gpudt_engine {
     MPL_atomic_int_t copies_ended[MPII_GPUDT_NLANES];
     int nsms;
     int shared;                 /* index for MPII_Gpudt_is_shared */
+    MPL_atomic_int_t closed;    /* devices, by bit, of which MPII_Gpudt_engine_peer keeps that it said no */
 
     /* Of gpudt_contexts.c, guarded by its lock: numbers of allocations of the context. Number n is at
      * n % MPII_GPUDT_NSEEN, until another one takes its place; 0: none yet. */
@@ -168,7 +169,8 @@ int MPII_Gpudt_engine_reenter(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx
 int MPII_Gpudt_engine_reenter_twice(const MPII_Gpudt_engine_t * engine, MPII_Gpudt_ctx_t * entered);
 
 /* Whether kernels of engine may access plain allocations of peer, because the program has enabled
- * peer access. The engine's context is current. */
+ * peer access; with MPI_THREAD_MULTIPLE, no if it was not enabled when this was first asked. The engine's
+ * context is current. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer);
 
 #endif /* GPUDT_ENGINE_H_INCLUDED */

@@ -5,7 +5,7 @@
 
 /* Tests requests of MPI_Isendrecv and MPI_Isendrecv_replace: the status that MPI_Request_get_status returns, and
  * MPI_Request_free, of active and done ones, whose communicator is freed, too; that of a collective is an error.
- * Two processes. */
+ * And persistent sends to MPI_PROC_NULL, which are active, and cancelled ones. Two processes. */
 
 #include "report.h"
 
@@ -59,6 +59,50 @@ static void collective(void)
     CHECK_MPI(MPI_Wait(&req, MPI_STATUS_IGNORE));
 }
 
+static void persistent_to_null(void)
+{
+    MPI_Request req;
+    MPI_Status status;
+    int index, n;
+
+    CHECK_MPI(MPI_Send_init(NULL, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &req));
+    CHECK_MPI(MPI_Start(&req));
+    CHECK_MPI(MPI_Waitany(1, &req, &index, &status));
+    CHECK(index == 0);
+    CHECK_MPI(MPI_Waitany(1, &req, &index, &status));
+    CHECK(index == MPI_UNDEFINED);
+    CHECK_MPI(MPI_Startall(1, &req));
+    CHECK_MPI(MPI_Testsome(1, &req, &n, &index, &status));
+    CHECK(n == 1 && index == 0);
+    CHECK_MPI(MPI_Start(&req));
+    CHECK_MPI(MPI_Cancel(&req));
+    CHECK_MPI(MPI_Wait(&req, &status));
+    CHECK_MPI(MPI_Request_free(&req));
+}
+
+/* A synchronous send that nobody receives. */
+static void persistent_cancelled(void)
+{
+    MPI_Request req;
+    MPI_Status status;
+    int flag = 0, is_cancelled = 0;
+
+    if (rank == 0) {
+        CHECK_MPI(MPI_Ssend_init(&rank, 1, MPI_INT, 1, 66, MPI_COMM_WORLD, &req));
+        CHECK_MPI(MPI_Start(&req));
+        CHECK_MPI(MPI_Cancel(&req));
+        while (!flag)
+            CHECK_MPI(MPI_Request_get_status(req, &flag, &status));
+        MPI_Test_cancelled(&status, &is_cancelled);
+        CHECK(is_cancelled);
+        CHECK_MPI(MPI_Wait(&req, &status));
+        MPI_Test_cancelled(&status, &is_cancelled);
+        CHECK(is_cancelled);
+        CHECK_MPI(MPI_Request_free(&req));
+    }
+    CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 int main(int argc, char *argv[])
 {
     report_time_limit(60);
@@ -68,6 +112,8 @@ int main(int argc, char *argv[])
     for (int i = 0; i < 16; i++)
         turn(i & 1 ? LARGE : 3, i & 2, i & 4, i & 8);
     collective();
+    persistent_to_null();
+    persistent_cancelled();
     MPI_Finalize();
     return report_done();
 }
