@@ -5,7 +5,7 @@
 
 /* Tests MPI_Pack_external, MPI_Unpack_external and MPI_Pack_external_size against the type map: each
  * number in big-endian order, long in four bytes. Random datatypes, host and GPU memory on either
- * side or both, two calls that continue each other, and gaps that must not change.
+ * side or both, two calls that continue each other, gaps that must not change, and blocks at absolute addresses.
  *
  * Usage: external32 [types] [first seed]. A failure prints the seed: rerun with "1 seed". */
 
@@ -163,6 +163,42 @@ static void check_wchar(void)
     report_compare("unpacked MPI_WCHAR", seen, text, sizeof(text));
 }
 
+/* Blocks at absolute addresses far from each other: static memory, the stack, and GPU memory. */
+static void check_absolute(int with_gpu)
+{
+    static int in_static[3] = { 1, 2, 3 };
+    int on_stack[3] = { 11, 12, 13 }, on_gpu[3] = { 21, 22, 23 };
+    const int n = with_gpu ? 3 : 2;
+    unsigned char packed[36];
+    MPI_Aint displs[3], position = 0;
+    MPI_Datatype type;
+    struct mem mem;
+
+    mem_alloc(&mem, MEM__DEVICE, sizeof(on_gpu));
+    mem_write(&mem, 0, on_gpu, sizeof(on_gpu));
+    MPI_Get_address(in_static, &displs[0]);
+    MPI_Get_address(on_stack, &displs[1]);
+    MPI_Get_address(mem.addr, &displs[2]);
+    MPI_Type_create_hindexed_block(n, 3, displs, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    CHECK_MPI(MPI_Pack_external("external32", MPI_BOTTOM, 1, type, packed, 36, &position));
+    CHECK(position == 12 * n);
+    for (int i = 0; i < 3 * n; i++) {
+        CHECK(packed[4 * i] == 0 && packed[4 * i + 3] == i / 3 * 10 + i % 3 + 1);
+        packed[4 * i + 2] = 1;
+    }
+    position = 0;
+    CHECK_MPI(MPI_Unpack_external("external32", packed, 36, &position, MPI_BOTTOM, 1, type));
+    mem_read(&mem, 0, on_gpu, sizeof(on_gpu));
+    for (int i = 0; i < 3; i++)
+        CHECK(in_static[i] == 257 + i && on_stack[i] == 267 + i &&
+              on_gpu[i] == (with_gpu ? 277 : 21) + i);
+    for (int i = 0; i < 3; i++)
+        in_static[i] = i + 1;
+    MPI_Type_free(&type);
+    mem_free(&mem);
+}
+
 int main(int argc, char *argv[])
 {
     const unsigned one = 1;
@@ -181,6 +217,8 @@ int main(int argc, char *argv[])
         return 1;
     gpu_set_current(0);
     check_wchar();
+    check_absolute(0);
+    check_absolute(1);
     for (long i = 0; i < n; i++)
         check_seed(first + (uint64_t) i);
     MPI_Finalize();

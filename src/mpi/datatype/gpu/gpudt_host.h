@@ -109,6 +109,13 @@ int MPIR_Gpudt_cpu_pack_external(const void *inbuf, MPI_Aint incount, MPI_Dataty
 int MPIR_Gpudt_cpu_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
                                    MPI_Datatype datatype, MPI_Aint * actual);
 
+/* The same between external data and data that is packed as by MPIR_Typerep_pack, whole elements of both.
+ *   native  of count elements; not empty */
+int MPIR_Gpudt_cpu_to_external(const void *native, MPI_Aint count, MPI_Datatype datatype,
+                               void *packed, MPI_Aint * actual);
+int MPIR_Gpudt_cpu_from_external(const void *packed, MPI_Aint count, MPI_Datatype datatype,
+                                 void *native, MPI_Aint * actual);
+
 /* Bytes of each number of a datatype if all have the same, in external32 as well; 0 if they have not.
  * Its packed data then becomes external data number by number. */
 int MPIR_Gpudt_cpu_external_number(MPI_Datatype datatype);

@@ -18,6 +18,8 @@
 struct walk {
     const struct MPII_Gpudt_raw *raw;
     char *packed;               /* the next byte of the external data */
+    char *native;               /* and of the same numbers one after the other in this machine's
+                                 * representation; NULL: they are where the datatype has them */
     bool unpack;
 };
 
@@ -112,6 +114,10 @@ static int block_walk(struct walk *w, const struct MPII_Gpudt_raw_record *rec, i
     if (!numbers_of((MPI_Datatype) rec->basic, rec->size, &numbers)) {
         MPIR_ERR_SETANDJUMP1(mpi_errno, MPI_ERR_TYPE, "**gpudt_external", "**gpudt_external %D",
                              (MPI_Datatype) rec->basic);
+    }
+    if (w->native) {
+        at = w->native;
+        w->native += n * numbers.n * numbers.native;
     }
     for (int64_t i = 0; i < n * numbers.n; i++) {
         number_convert(&numbers, at, w->packed, w->unpack);
@@ -247,12 +253,13 @@ static int record_walk(struct walk *w, int index, char *at)
     goto fn_exit;
 }
 
-static int data_convert(char *user, MPI_Aint count, MPI_Datatype datatype, char *packed,
-                        bool unpack, MPI_Aint * actual)
+/* Convert between a buffer, or packed data if there is any, and external data. */
+static int data_convert(char *user, MPI_Aint count, MPI_Datatype datatype, char *native,
+                        char *packed, bool unpack, MPI_Aint * actual)
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_raw raw;
-    struct walk w = {.raw = &raw,.packed = packed,.unpack = unpack };
+    struct walk w = {.raw = &raw,.packed = packed,.native = native,.unpack = unpack };
 
     *actual = 0;
     mpi_errno = MPII_Gpudt_serialize(datatype, &raw);
@@ -271,13 +278,25 @@ static int data_convert(char *user, MPI_Aint count, MPI_Datatype datatype, char 
 int MPIR_Gpudt_cpu_pack_external(const void *inbuf, MPI_Aint incount, MPI_Datatype datatype,
                                  void *outbuf, MPI_Aint * actual)
 {
-    return data_convert((char *) inbuf, incount, datatype, outbuf, false, actual);
+    return data_convert((char *) inbuf, incount, datatype, NULL, outbuf, false, actual);
 }
 
 int MPIR_Gpudt_cpu_unpack_external(const void *inbuf, void *outbuf, MPI_Aint outcount,
                                    MPI_Datatype datatype, MPI_Aint * actual)
 {
-    return data_convert(outbuf, outcount, datatype, (char *) inbuf, true, actual);
+    return data_convert(outbuf, outcount, datatype, NULL, (char *) inbuf, true, actual);
+}
+
+int MPIR_Gpudt_cpu_to_external(const void *native, MPI_Aint count, MPI_Datatype datatype,
+                               void *packed, MPI_Aint * actual)
+{
+    return data_convert(NULL, count, datatype, (char *) native, packed, false, actual);
+}
+
+int MPIR_Gpudt_cpu_from_external(const void *packed, MPI_Aint count, MPI_Datatype datatype,
+                                 void *native, MPI_Aint * actual)
+{
+    return data_convert(NULL, count, datatype, native, (char *) packed, true, actual);
 }
 
 /* Packed bytes of a record, by those of its children. Each record is computed once.

@@ -34,13 +34,19 @@ static MPI_Aint lowest(MPI_Datatype datatype)
 int MPII_Gpudt_hostcopy_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer)
 {
     int mpi_errno = MPI_SUCCESS;
+    MPIR_Gpudt_buffer *buffer;
     MPIR_Gpudt_ptr_t ptr;
 
     *answer = false;
     if (count == 0)
         goto fn_exit;
     if (buf == MPI_BOTTOM) {
-        *answer = true;
+        /* Blocks may be anywhere */
+        mpi_errno = MPIR_Gpudt_buffer_make(buf, count, datatype, &buffer);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        *answer = buffer != NULL;
+        if (buffer)
+            MPIR_Gpudt_buffer_free(buffer);
         goto fn_exit;
     }
     if (MPIR_Gpudt_is_near(buf, count, datatype))
@@ -60,16 +66,24 @@ int MPII_Gpudt_hostcopy_alloc(struct MPII_Gpudt_hostcopy *copy, MPI_Aint count,
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_type *type = NULL;
-    int64_t reach, span, low, pad;
+    MPIR_Datatype *dtp;
+    int64_t lb = 0, ub, reach, span, low, high, pad;
     char *mem;
 
     mpi_errno = MPII_Gpudt_type_get(datatype, &type);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (!HANDLE_IS_BUILTIN(datatype)) {
+        MPIR_Datatype_get_ptr(datatype, dtp);
+        lb = dtp->lb;
+    }
+    /* Functions of programs may access gaps, too, also those at both ends of an element */
+    ub = lb + type->serial.extent;
+    low = MPL_MIN(type->serial.true_lb, MPL_MIN(lb, ub));
+    high = MPL_MAX(type->serial.true_lb + type->serial.true_extent, MPL_MAX(lb, ub));
     MPII_GPUDT_ERR_OVERFLOW(__builtin_mul_overflow(type->serial.extent, count - 1, &reach) ||
-                            __builtin_add_overflow(type->serial.true_extent,
-                                                   reach < 0 ? -reach : reach, &span) ||
+                            __builtin_add_overflow(high - low, reach < 0 ? -reach : reach, &span) ||
                             __builtin_add_overflow(span, ALIGNMENT, &span), mpi_errno);
-    low = type->serial.true_lb + MPL_MIN(reach, 0);
+    low += MPL_MIN(reach, 0);
     pad = (int64_t) ((uint64_t) low % ALIGNMENT);
     mem = MPL_malloc(span, MPL_MEM_BUFFER);
     MPII_GPUDT_ERR_NOMEM(!mem, mpi_errno, "copy of a GPU buffer");

@@ -14,13 +14,13 @@ struct MPII_Gpudt_hostcopy {
     char *addr;                 /* corresponds to the buffer's address */
 };
 
-/* Whether the CPU cannot access a buffer. Blocks at absolute addresses may be anywhere: they are
- * treated as GPU memory, at the cost of a copy if they are not.
+/* Whether the CPU cannot access a buffer, or some of its blocks.
  *   buf, count, datatype (IN)   the buffer
  *   answer               (OUT)  false also for an empty buffer */
 int MPII_Gpudt_hostcopy_ask(const void *buf, MPI_Aint count, MPI_Datatype datatype, bool * answer);
 
-/* Allocate memory for all that a buffer spans. Nothing is copied.
+/* Allocate memory for all that a buffer spans, from the lower to the upper bound of its elements. Nothing is
+ * copied.
  *   copy  (OUT)  untouched on failure */
 int MPII_Gpudt_hostcopy_alloc(struct MPII_Gpudt_hostcopy *copy, MPI_Aint count,
                               MPI_Datatype datatype);

@@ -169,8 +169,10 @@ static int parts_run(const struct MPII_Gpudt_update *up)
     const struct MPII_Gpudt_operand *o = &up->origin, *res = &up->result;
     int64_t most = PART / up->extent, n;
 
-    if (o->area || res->area)
-        most = MPL_MIN(most, (int64_t) (o->area ? o->area : res->area)->sz / up->extent);
+    if (o->area)
+        most = MPL_MIN(most, (int64_t) o->area->sz / up->extent);
+    if (res->area)
+        most = MPL_MIN(most, (int64_t) res->area->sz / up->extent);
     if (up->is_apart)
         most = MPL_MIN(most, (int64_t) up->gathered->sz / up->size);
     for (int64_t first = 0; first < up->n; first += n) {
