@@ -13,6 +13,11 @@
 #include "mpidi_gpudt_coll.h"
 #include "gpudt_combine.h"
 
+/* The tag of messages that do the parts of a blocking call which processes could not start. No other messages
+ * have it, while the tags of schedules are those of nonblocking calls, whose messages the communicator of the
+ * node takes as well. */
+#define MPIDI_GPUDT_PARTS_TAG MPIR_LOCALCOPY_TAG
+
 /* What each process tells the others. */
 struct MPIDI_Gpudt_coll_name {
     struct MPIR_Gpudt_operand in, out;

@@ -365,12 +365,10 @@ bool MPIDI_Gpudt_coll_ends_are_done(const MPIR_Comm * comm, const int32_t * ends
 /* Let messages do the parts that their processes did not start. */
 static int rest_by_messages(const struct MPIDI_Gpudt_coll_call *c, const int32_t * ends)
 {
-    int mpi_errno = MPI_SUCCESS, tag;
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Request *request;
 
-    mpi_errno = MPIR_Sched_next_tag(c->comm, &tag);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_Gpudt_coll_parts_by_messages(c, ends, tag, &request);
+    mpi_errno = MPIDI_Gpudt_coll_parts_by_messages(c, ends, MPIDI_GPUDT_PARTS_TAG, &request);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIC_Wait(request, c->errflag);
     if (mpi_errno == MPI_SUCCESS)

@@ -132,8 +132,7 @@ static void blocking_refuse(MPIR_Comm * comm, enum MPIDI_Gpudt_coll_e kind, int 
     refuse_all(comm, MPIR_ALLGATHER_TAG, 3 * n, mpi_errno);
     refuse_all(comm, tags[kind].exchange, n, mpi_errno);
     refuse_all(comm, tags[kind].algorithm, of_algorithm(n), mpi_errno);
-    /* As the parts of others would take it next */
-    refuse_all(comm, comm->next_sched_tag, of_parts(n), mpi_errno);
+    refuse_all(comm, MPIDI_GPUDT_PARTS_TAG, of_parts(n), mpi_errno);
 }
 
 void MPIDI_Gpudt_coll_refuse(const struct MPIDI_Gpudt_coll_call *c, int mpi_errno)
