@@ -108,10 +108,11 @@ static void test_capture(CUcontext a)
     OK(APP(cuStreamDestroy) (stream));
 }
 
-/* The library's retain of a primary context ends with its finalize, and survives a reset. */
+/* The library's retain of a primary context ends with its finalize, and holds the one after a reset. */
 static void test_primary(void)
 {
     MPII_Gpudt_ctx_t entered;
+    CUcontext next, current;
     unsigned flags;
     int active;
 
@@ -127,6 +128,20 @@ static void test_primary(void)
     OK(APP(cuDevicePrimaryCtxReset) (1));
     OK(MPII_Gpudt_ctx_enter(drv, 1, NULL, &entered));
     MPII_Gpudt_ctx_leave(drv, &entered);
+    MPII_Gpudt_ctx_finalize();
+    OK(APP(cuDevicePrimaryCtxGetState) (1, &flags, &active));
+    CHECK(!active);
+
+    /* Reset, and in use by the application again, before the library enters it. */
+    OK(MPII_Gpudt_ctx_enter(drv, 1, NULL, &entered));
+    MPII_Gpudt_ctx_leave(drv, &entered);
+    OK(APP(cuDevicePrimaryCtxReset) (1));
+    OK(APP(cuDevicePrimaryCtxRetain) (&next, 1));
+    OK(MPII_Gpudt_ctx_enter(drv, 1, NULL, &entered));
+    OK(APP(cuCtxGetCurrent) (&current));
+    CHECK(current == next);
+    MPII_Gpudt_ctx_leave(drv, &entered);
+    OK(APP(cuDevicePrimaryCtxRelease) (1));
     MPII_Gpudt_ctx_finalize();
     OK(APP(cuDevicePrimaryCtxGetState) (1, &flags, &active));
     CHECK(!active);

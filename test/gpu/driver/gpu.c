@@ -285,7 +285,7 @@ static void test_contexts(void)
           MPII_Gpudt_ctx_enter(drv, 0, NULL, &entered); MPII_Gpudt_ctx_leave(drv, &entered);});
     OK(APP(cuCtxDestroy) (own));
 
-    /* A reset ends the library's retain of the primary context, and it gets a new one. */
+    /* A reset ends the context, and the library's reference holds the next one. */
     OK(MPII_Gpudt_ctx_enter(drv, 0, NULL, &entered));
     MPII_Gpudt_ctx_leave(drv, &entered);
     OK(APP(cuDevicePrimaryCtxReset) (0));

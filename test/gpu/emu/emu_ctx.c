@@ -91,23 +91,15 @@ static void ctx_end(struct CUctx_st *ctx)
     ctx->caller = NULL;
 }
 
-static void ctx_mend(CUcontext ctx)
-{
-    __atomic_store_n(&ctx->broken, CUDA_SUCCESS, __ATOMIC_RELEASE);
-}
-
 CUcontext emu_primary(int device)
 {
-    if (primary[device] == NULL) {
+    /* After its end the next one has another handle, and the references that are left hold it */
+    if (primary[device] == NULL || !primary[device]->is_alive) {
+        const int retained = primary[device] ? primary[device]->retain_count : 0;
+
         primary[device] = ctx_new(device, true);
-    } else if (!primary[device]->is_alive) {
-        /* The handle of a primary context is constant in a process; its id changes. */
-        primary[device]->is_alive = true;
-        primary[device]->id = next_id++;
-        ctx_mend(primary[device]);
-        primary[device]->peers = 0;
-        primary[device]->flags = 0;
-        primary[device]->legacy = emu_stream_new(primary[device], CU_STREAM_DEFAULT, 0);
+        if (primary[device])
+            primary[device]->retain_count = retained;
     }
     return primary[device];
 }
@@ -186,7 +178,7 @@ EMU_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice device)
     } else {
         if (!emu_is_quiet() && foreign_retains[device] > 0)
             foreign_retains[device]--;
-        if (--primary[device]->retain_count == 0)
+        if (--primary[device]->retain_count == 0 && primary[device]->is_alive)
             ctx_end(primary[device]);
     }
     emu_lock_give();
@@ -200,8 +192,10 @@ EMU_EXPORT CUresult CUDAAPI cuDevicePrimaryCtxReset(CUdevice device)
 
     emu_lock_take();
     if (primary[device] && primary[device]->is_alive) {
+        const int retained = primary[device]->retain_count;
+
         ctx_end(primary[device]);
-        foreign_retains[device] = 0;
+        primary[device]->retain_count = retained;
     }
     emu_lock_give();
     return emu_leave(CUDA_SUCCESS);

@@ -85,12 +85,12 @@ void MPII_Gpudt_ctx_finalize(void)
     MPL_initlock_unlock(&primary_lock);
 }
 
-/* The primary context of a device, held until MPII_Gpudt_ctx_finalize. */
+/* The primary context of a device, held until MPII_Gpudt_ctx_finalize. If the program resets the device, the
+ * next one is another, which the library's reference holds, too: it is asked for each time. */
 static int primary_retain(const MPII_Gpudt_driver_t * drv, int ordinal, CUcontext * ctx)
 {
     int mpi_errno = MPI_SUCCESS;
-    int active = 0;
-    unsigned int flags;
+    CUcontext now = NULL;
     CUdevice device;
 
     MPL_initlock_lock(&primary_lock);
@@ -99,13 +99,10 @@ static int primary_retain(const MPII_Gpudt_driver_t * drv, int ordinal, CUcontex
     MPIR_ERR_CHKANDJUMP1(ordinal < 0 || ordinal >= primary_count, mpi_errno, MPI_ERR_OTHER,
                          "**gpudt_device", "**gpudt_device %d", ordinal);
     MPII_GPUDT_CHECK(drv, cuDeviceGet(&device, ordinal), mpi_errno);
-
-    /* If the application resets the device, the library's reference to its context is lost. */
-    MPII_GPUDT_CHECK(drv, cuDevicePrimaryCtxGetState(device, &flags, &active), mpi_errno);
-    if (primary_ctx[ordinal] == NULL || !active) {
-        primary_ctx[ordinal] = NULL;
-        MPII_GPUDT_CHECK(drv, cuDevicePrimaryCtxRetain(&primary_ctx[ordinal], device), mpi_errno);
-    }
+    MPII_GPUDT_CHECK(drv, cuDevicePrimaryCtxRetain(&now, device), mpi_errno);
+    if (primary_ctx[ordinal])
+        drv->cuDevicePrimaryCtxRelease(device);
+    primary_ctx[ordinal] = now;
     *ctx = primary_ctx[ordinal];
 
   fn_exit:

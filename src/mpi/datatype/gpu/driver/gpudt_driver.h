@@ -31,7 +31,6 @@
     F(DeviceGetPCIBusId, 4010, "cuDeviceGetPCIBusId")                               \
     F(DevicePrimaryCtxRetain, 7000, "cuDevicePrimaryCtxRetain")                     \
     F(DevicePrimaryCtxRelease, 11000, "cuDevicePrimaryCtxRelease_v2")               \
-    F(DevicePrimaryCtxGetState, 7000, "cuDevicePrimaryCtxGetState")                 \
     F(CtxGetCurrent, 4000, "cuCtxGetCurrent")                                       \
     F(CtxPushCurrent, 4000, "cuCtxPushCurrent_v2")                                  \
     F(CtxPopCurrent, 4000, "cuCtxPopCurrent_v2")                                    \
