@@ -173,6 +173,8 @@ struct operands {
 void operands_draw(struct rng *rng, struct operands *o);
 /* The i-th pair; 0 if there is no such pair. */
 int operands_get(int i, struct operands *o);
+/* Whether GPUs have such numbers. */
+int operands_have_kernel(const struct operands *o);
 /* Finite values for which no operation overflows or is undefined. */
 void operands_fill(struct twin *t, const struct part *p, unsigned seed);
 /* Whether they are such that floating-point results do not depend on the order of operands, in the

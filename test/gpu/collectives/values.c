@@ -109,6 +109,15 @@ int operands_get(int i, struct operands *o)
     return 0;
 }
 
+int operands_have_kernel(const struct operands *o)
+{
+    for (int k = 0; k < NKINDS; k++) {
+        if (kinds[k].type == o->type)
+            return kinds[k].class != CLASS__LONG_DOUBLE && kinds[k].class != CLASS__QUAD;
+    }
+    return 0;
+}
+
 void operands_draw(struct rng *rng, struct operands *o)
 {
     static int n;
