@@ -86,7 +86,7 @@ static int element_part(MPI_Datatype datatype, MPI_Aint first, MPI_Aint last, MP
     MPIR_Datatype_get_size_macro(basic, size);
     mpi_errno = MPIR_Typerep_iov_len(1, datatype, last, &n);
     MPIR_ERR_CHECK(mpi_errno);
-    room = n + (dense ? 0 : (last - first) / size);
+    room = 2 * n + (dense ? 0 : (last - first) / size);
     iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_DATATYPE);
     b.lengths = MPL_malloc(room * sizeof(*b.lengths), MPL_MEM_DATATYPE);
     b.displs = MPL_malloc(room * sizeof(*b.displs), MPL_MEM_DATATYPE);
