@@ -253,7 +253,8 @@ static int record_walk(struct walk *w, int index, char *at)
     goto fn_exit;
 }
 
-/* Convert between a buffer, or packed data if there is any, and external data. */
+/* Convert between a buffer, or packed data if there is any, and external data. What there are packed data for has
+ * no address of its own; theirs stands for it. */
 static int data_convert(char *user, MPI_Aint count, MPI_Datatype datatype, char *native,
                         char *packed, bool unpack, MPI_Aint * actual)
 {
@@ -290,13 +291,13 @@ int MPIR_Gpudt_cpu_unpack_external(const void *inbuf, void *outbuf, MPI_Aint out
 int MPIR_Gpudt_cpu_to_external(const void *native, MPI_Aint count, MPI_Datatype datatype,
                                void *packed, MPI_Aint * actual)
 {
-    return data_convert(NULL, count, datatype, (char *) native, packed, false, actual);
+    return data_convert((char *) native, count, datatype, (char *) native, packed, false, actual);
 }
 
 int MPIR_Gpudt_cpu_from_external(const void *packed, MPI_Aint count, MPI_Datatype datatype,
                                  void *native, MPI_Aint * actual)
 {
-    return data_convert(NULL, count, datatype, native, (char *) packed, true, actual);
+    return data_convert(native, count, datatype, native, (char *) packed, true, actual);
 }
 
 /* Packed bytes of a record, by those of its children. Each record is computed once.
