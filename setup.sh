@@ -7,8 +7,9 @@
 # usage: ./setup.sh demo|check [configure options]
 #
 #   demo   gets what is missing, builds, installs to ./install and runs the halo exchange example
-#   check  gets what is missing, builds and runs all tests
+#   check  gets what is missing, builds for ch3:nemesis, for ch3:sock and without CUDA, runs make check in each
 #
+# CUDA is not installed: without nvcc, builds are for host memory, and tests of the GPU engine are left out.
 # Output of the steps goes to ./log; a step that fails names its file there.
 
 top=$(cd "$(dirname "$0")" && pwd)
@@ -44,7 +45,7 @@ percent_done() {
 }
 
 # Prints the estimated time left of a build that began SECONDS ago, in words. The first estimates assume
-# the speed of two idle cores, on which a build takes six minutes.
+# six minutes, a little more than the demo takes on two idle cores.
 time_left() {
     percent=$(percent_done)
     left=$(((100 - percent) * ($1 + 60) / (percent + 16)))
@@ -116,7 +117,7 @@ get_what_is_missing() {
         want=$(missing_tools)
         test -z "$want" || die "install these with your system's package manager: $want" \
             "(and, for Fortran, gfortran); then run this again with" \
-            "--with-mpich-source=FILE, FILE being mpich-4.0.2.tar.gz from https://www.mpich.org/static/downloads/4.0.2/"
+            "--with-mpich-source=\$PWD/mpich-4.0.2.tar.gz, which is at https://www.mpich.org/static/downloads/4.0.2/"
     fi
 }
 

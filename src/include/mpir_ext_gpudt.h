@@ -35,7 +35,7 @@ typedef struct MPIR_Ext_gpudt_stage MPIR_Ext_gpudt_stage_t;
  *   how                  (IN)   flags of those above, or 0
  *   stage                (OUT)  NULL on failure, or if the buffer shall not be staged. Freed by
  *                               MPIR_Ext_gpudt_stage_free
- * This and the other functions return an MPI error code. */
+ * Functions that return int return an MPI error code, but for MPIR_Ext_gpudt_stage_may_store. */
 int MPIR_Ext_gpudt_stage_make(const void *buf, int count, MPI_Datatype datatype, int how,
                               MPIR_Ext_gpudt_stage_t ** stage);
 

@@ -35,7 +35,7 @@ enum MPIR_Gpudt_kind_e MPIR_Gpudt_kind_asked(MPIR_Info * info);
  * mpi_memory_alloc_kinds. Loads and initializes the driver if the request names a kind of CUDA's.
  * Otherwise CUDA's kinds are in the answer if a GPU can be used as far as is known without that.
  *   request  (IN)  kinds that are mentioned also if they follow from others, as they combine
- *                  restrictors; from MPIR_Gpudt_kinds_request, or NULL: those of the launcher */
+ *                  restrictors; from MPIR_Gpudt_kinds_request. NULL or "": those of the launcher */
 int MPIR_Gpudt_kinds_tell(MPIR_Info * info, const char *request);
 
 /* Keep the kinds that MPI_Session_init is asked for.

@@ -18,7 +18,8 @@
 struct MPIR_Gpudt_operand {
     uint64_t process, id;       /* of the allocation that it is in; the id is never reused */
     int64_t at;                 /* byte of the allocation at which it begins */
-    int64_t descriptor;         /* file descriptor that shares it, of a mapped virtual range */
+    int64_t descriptor;         /* file descriptor that shares it, of a mapped virtual range or a
+                                 * pool */
 };
 
 /* Bytes that describe an allocation such that another process can map it. */

@@ -66,8 +66,8 @@ bool MPIR_Gpudt_is_in_use(void);
  *   op        (OUT)  as for MPIR_Gpudt_ipack
  *   is_taken  (OUT)  false: nothing was started, and a message must do it. The window cannot be
  *                    mapped, the data would not be within it, sizes differ, blocks of the buffer are
- *                    in different kinds of memory, or it is in host memory and this process has no GPU
- *                    in use */
+ *                    in different kinds of memory, it is in host memory and this process has no GPU
+ *                    in use, or it is short and other processes share the GPU */
 int MPIR_Gpudt_target_move(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_rma *r,
                            bool may_lead, bool will_lead, MPIR_Gpudt_op ** op, bool * is_taken);
 
@@ -127,8 +127,8 @@ struct MPIR_Gpudt_update {
 /* Update a window of another process, by a GPU of this one, or of its own. Complete when the call
  * returns. Origin, result and what is compared may be GPU memory or not.
  *   is_taken  (OUT)  false: nothing was done, and a message must do it. The window cannot be
- *                    mapped, no kernel does the operation, this process has no GPU in use, or the
- *                    arguments do not fit */
+ *                    mapped, no kernel does the operation, this process has no GPU in use, the
+ *                    arguments do not fit, or it is short and other processes share the GPU */
 int MPIR_Gpudt_target_update(MPIR_Gpudt_target_t * target, const struct MPIR_Gpudt_update *u,
                              const struct MPIR_Gpudt_guard *guard, bool * is_taken);
 

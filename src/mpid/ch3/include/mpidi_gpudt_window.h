@@ -97,7 +97,8 @@ static inline void MPIDI_Gpudt_win_wait(MPIR_Win * win, int rank)
         MPIDI_Gpudt_win_wait_any(win, rank);
 }
 
-/* At the end of a fence: wait until all processes have completed their part of it. */
+/* At the end of a fence: wait until all processes have completed their part of it, if any of them exposes
+ * memory. Of a dynamic window for 10 ms at most, unless all of them are known to wait. */
 int MPIDI_Gpudt_win_fenced_any(MPIR_Win * win);
 
 static inline int MPIDI_Gpudt_win_fenced(MPIR_Win * win)

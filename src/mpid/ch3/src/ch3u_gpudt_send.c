@@ -30,8 +30,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Whether a sender writes messages with GPU buffers straight into memory of a receiver on the
-        same node.
+        Whether messages with GPU buffers between processes of a node go through memory that both have
+        mapped: the receiver's staging memory, or GPU memory. Windows and collectives map GPU memory in
+        any case, unless MPIR_CVAR_GPUDT_DIRECT is never.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -9,14 +9,15 @@
  * The library links no CUDA library. A device address can only exist after the process has loaded
  * libcuda. The loader waits for that (MPII_Gpudt_driver_in_process) and fills its table from the
  * library that is loaded: a host program makes no CUDA call and no dlopen, whether or not the
- * machine has a GPU. Only a report and an allocation (MPII_Gpudt_driver_init) load libcuda themselves.
- * The state only moves forward:
+ * machine has a GPU. Only these load libcuda themselves (MPII_Gpudt_driver_init): a report, the answer
+ * whether GPU memory can be used, also as to kinds of memory if one of CUDA's is asked for, an allocation,
+ * and the mapping of a shared window's memory. The state only moves forward:
  *
  *     UNSEEN --> HOPELESS --> LOADED --> ABSENT
  *          \__________________^           ^
  *           \____________________________/
  *
- * (from HOPELESS only for a report). A thread that reads LOADED may continue to use the table while
+ * (from HOPELESS only for these). A thread that reads LOADED may continue to use the table while
  * another thread finds that the driver has no device: the functions stay callable until the process
  * exits.
  *

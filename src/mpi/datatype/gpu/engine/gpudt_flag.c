@@ -24,7 +24,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Have short kernels report their completion by a flag in pinned memory, which the CPU sees
-        sooner than the driver reports the end of the kernel.
+        sooner than the driver reports the end of the kernel. Without flags, operations do not share
+        launches (MPIR_CVAR_GPUDT_BATCH).
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -30,7 +30,8 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         The first of the launches of a kernel with the same number of blocks, counted from 1, that is
-        made by a CUDA graph, as all later ones are unless the kernel has to wait for others. 0: none.
+        made by a CUDA graph, as all later ones are unless the kernel has to wait for others. 0: none;
+        more than 16 is taken as 16.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

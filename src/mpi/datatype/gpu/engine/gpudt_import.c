@@ -42,7 +42,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : |-
         Whether processes of a node map each other's GPU memory and copy messages directly, and the
-        origin of MPI_Put and MPI_Get maps that of windows.
+        origin of one-sided operations, accumulates and atomic ones too, maps that of windows.
         auto   - Where the GPUs can access each other, and once mapping the memory pays off
         never  - Messages pass through host memory
         always - Map memory when it is first seen

@@ -33,7 +33,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Thread blocks of a kernel at most, to leave multiprocessors to the application. 0: as many
-        as are fastest.
+        as are fastest. With a limit, operations do not share launches (MPIR_CVAR_GPUDT_BATCH).
 
     - name        : MPIR_CVAR_GPUDT_TRACE
       category    : GPUDT
@@ -43,7 +43,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_MPIDEV_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If true, print the plan of each move by a GPU to stderr.
+        If true, print to stderr the plan of each pack, unpack and copy by a GPU, the way of each message
+        and window operation, and what memory of other processes is mapped.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
