@@ -255,8 +255,9 @@ int64_t MPII_Gpudt_batch_contig_max(MPII_Gpudt_engine_t * engine, enum MPII_Gpud
 {
     struct MPII_Gpudt_queue *queue = MPL_atomic_acquire_load_ptr(&engine->queues);
 
-    return (may_wait && is_in_burst()) || (queue && is_held(queue + lane)) ?
-        MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
+    if (may_wait && is_in_burst())
+        return MPII_GPUDT_BURST_MAX;
+    return queue && is_held(queue + lane) ? MPII_GPUDT_BATCH_MEDIUM : MPII_GPUDT_BATCH_SMALL;
 }
 
 bool MPII_Gpudt_batch_is_open(const MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
@@ -324,7 +325,7 @@ static bool queue_is_due(struct MPII_Gpudt_queue *queue, int64_t bytes, int64_t 
                          bool may_wait)
 {
     return queue && (queue->open || is_held(queue) ||
-                     (may_wait && is_in_burst() && bytes <= MPII_GPUDT_BATCH_MEDIUM) ||
+                     (may_wait && is_in_burst() && bytes <= MPII_GPUDT_BURST_MAX) ||
                      !MPII_Gpudt_should_start(&queue->flights, bytes, most_ahead));
 }
 

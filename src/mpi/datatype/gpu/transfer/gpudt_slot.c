@@ -100,7 +100,7 @@ static void entry_count(struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_queued *
     slot->bytes += bytes;
     slot->most_ahead = most_ahead;
     slot->may_wait = slot->may_wait && queued && queued->may_wait &&
-        bytes <= MPII_GPUDT_BATCH_MEDIUM;
+        bytes <= MPII_GPUDT_BURST_MAX;
     if (queued)
         MPL_atomic_relaxed_store_int(&queued->is_queued, 1);
 }
@@ -223,11 +223,35 @@ static void entries_copy(const struct MPII_Gpudt_slot *slot, struct MPII_Gpudt_a
     args->entries = 0;
 }
 
+/* Let moves between boxes have fewer blocks if there are more than the GPU can run at once. Each block
+ * reads the parameters of its move first, and those of many moves from host memory. */
+static void boxes_limit(const MPII_Gpudt_engine_t * engine, struct MPII_Gpudt_slot *slot)
+{
+    const uint64_t all = slot->nblocks;
+    const uint64_t most = MPII_GPUDT_BATCH_BLOCKS * (uint64_t) engine->nsms;
+    unsigned grid, next;
+
+    if (all <= most)
+        return;
+    slot->nblocks = 0;
+    for (int i = 0; i < slot->n; i++) {
+        next = i + 1 < slot->n ? slot->first[i + 1] : (unsigned) all;
+        grid = next - slot->first[i];
+        if (slot->entries[i].kernel == MPII_GPUDT_KERNEL__PAIRBOX) {
+            grid = (unsigned) MPL_MAX(grid * most / all, 1);
+            slot->entries[i].args.pairbox.end.nblocks = (int32_t) grid;
+        }
+        slot->first[i] = slot->nblocks;
+        slot->nblocks += grid;
+    }
+}
+
 static int launch_together(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                            struct MPII_Gpudt_slot *slot, bool is_idle)
 {
     struct MPII_Gpudt_args_batch args = {.entries = slot->addr,.nentries = slot->n };
 
+    boxes_limit(engine, slot);
     memcpy(args.first, slot->first, slot->n * sizeof(args.first[0]));
     memcpy(args.words, slot->words, slot->n * sizeof(args.words[0]));
     args.end.nblocks = (int32_t) slot->nblocks;

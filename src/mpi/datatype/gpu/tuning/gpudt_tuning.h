@@ -341,10 +341,12 @@
 /* Moves, or bytes, that are worth a launch while more packets wait to be handled, each of which may
  * start a move. On two H100s the processor takes 2.5 us for such a packet and 6 to 7 us for a launch,
  * so that a GPU that is never kept waiting does nothing most of the time: 64 messages of 64 KiB, each
- * with a launch or a copy of its own, took 5.6 us each, together 2.8. Moves of more than BATCH_MEDIUM
- * bytes are launched as without a burst: of 1 MiB with a datatype at both ends 17 us together, 15 alone. */
+ * with a launch or a copy of its own, took 5.6 us each, together 2.8. Moves of more than BURST_MAX bytes
+ * are launched as without a burst: a copy engine needs no multiprocessors, and loses less on longer ones
+ * (on two H200s, of 64 contiguous messages 1 MiB take 3.7 us together, 5.9 alone; 4 MiB 11.9 and 14.4). */
 #define MPII_GPUDT_BURST_MOVES 16
 #define MPII_GPUDT_BURST_BYTES (4 << 20)
+#define MPII_GPUDT_BURST_MAX   (1 << 20)
 
 /* Minimum size of copies between GPUs, and of segments that are packed for that, that run beside each
  * other. Shorter ones can share a launch. Between two H100s each kernel of 64 messages in one stream took
