@@ -9,7 +9,8 @@
  *     collectives cases                            reductions that the release gets wrong, each by itself
  *     collectives negative                         reductions of datatypes with a negative extent
  *     collectives transports                       those of MPICH's tsp_ algorithms that are chosen
- *     collectives descriptors                      reductions of mapped virtual ranges; two GPUs
+ *     collectives descriptors                      reductions of mapped virtual ranges, two GPUs; with three
+ *                                                  processes, also calls that offer several
  *     collectives direct [SEED [ONE_IN]]           those that map the other processes' memory; one
  *                                                  pair of operation and datatype in ONE_IN
  *     collectives nodes [SEED]                     those of several nodes, each of which does a part so
@@ -37,7 +38,8 @@
  *     collectives moving [SEED [CALLS [KIND]]]     random collectives without an operation
  *     collectives random [SEED [CALLS [KIND]]]     both; up to MAX_FLIGHTS calls are in flight at a time
  *
- * KIND: only that kind of memory. With pageable memory, MPICH's own handling is tested.
+ * KIND: only that kind of memory. With pageable memory, it is tested only that MPICH's own handling
+ * does not fail: both calls are the same.
  *
  * A failure prints the call and the command line to reproduce it. */
 

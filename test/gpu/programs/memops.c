@@ -265,6 +265,29 @@ static void lists_check(enum shape shape, int first_is_host, int n)
         mem_free(&mem[i]);
 }
 
+/* The calls with a context current that is not MPI's: memory of these kinds belongs to none. */
+static void own_context_run(enum mem_kind kind)
+{
+    struct mem mem, source;
+    CUcontext own;
+    CUdevice device;
+
+    kind_name = mem_name(kind);
+    size = gpu.is_emulated ? (size_t) 1 << 20 : (size_t) 1 << 28;
+    mem_alloc(&mem, kind, size);
+    mem_alloc(&source, kind, size);
+    CU(DeviceGet(&device, 0));
+    CU(CtxCreate(&own, NULL, 0, device));
+    for (int i = 0; i < 2 * NCALLS; i++)
+        call_run(i % NCALLS, &mem, &source, 170 + i, i / NCALLS);
+    CHECK(gpu_get_current() == own);
+    CU(CtxSynchronize());
+    CU(CtxDestroy(own));
+    gpu_set_current(0);
+    mem_free(&mem);
+    mem_free(&source);
+}
+
 static void kind_run(enum mem_kind kind)
 {
     struct mem mem, source;
@@ -311,6 +334,8 @@ int main(int argc, char **argv)
             kind_run(kinds[i]);
     }
     gpu_set_current(0);
+    own_context_run(MEM__POOL);
+    own_context_run(MEM__MAPPED);
     waits_beside_pool_count();
     MPI_T_finalize();
     MPI_Finalize();

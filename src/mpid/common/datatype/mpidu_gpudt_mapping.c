@@ -9,6 +9,7 @@
 
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -210,11 +211,15 @@ static size_t pool_sz(const struct MPIDU_gpudt_mapping *map)
     return sz;
 }
 
-/* Returns NULL if there is no memory for the head. */
+/* Returns NULL if there is no memory for the head, or files may not be that large: then a signal would end
+ * the process. */
 static char *file_map(int fd, size_t sz)
 {
+    struct rlimit limit;
     void *mem;
 
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && sz > limit.rlim_cur)
+        return NULL;
     if (ftruncate(fd, (off_t) sz) || !file_fill(fd, 0, sizeof(struct MPIDU_gpudt_pool_head)))
         return NULL;
     mem = mmap(NULL, sz, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

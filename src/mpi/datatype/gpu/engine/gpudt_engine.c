@@ -230,7 +230,7 @@ bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engin
         CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 
-    if (MPIR_IS_THREADED && (closed & bit))
+    if (MPIR_ThreadInfo.thread_provided != MPI_THREAD_SINGLE && (closed & bit))
         return false;
     /* The attribute may only tell what the hardware can do; this error tells that access is
      * enabled */

@@ -70,7 +70,7 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Their memory in MiB, at most. Memory that the other process frees is not released while it
-        is mapped. A larger allocation is unmapped when another one is used.
+        is mapped. A larger allocation does not count; one of each other process is kept mapped.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -78,6 +78,10 @@ cvars:
 /* Failures to map memory of a GPU after which it is taken as out of reach. One may be due to memory
  * that was freed. */
 #define MAX_FAILURES 3
+
+/* The same of one allocation whose handle the driver calls invalid: it may take it the next time (see
+ * gpudt_share.c). */
+#define MAX_REFUSALS 3
 
 struct MPII_Gpudt_mapping {
     struct MPII_Gpudt_mapping *next, *prev;
@@ -88,13 +92,15 @@ struct MPII_Gpudt_mapping {
     unsigned long long own_id;  /* of a mapped range, in this process */
     CUmemoryPool pool;          /* of memory of a pool; NULL: not imported yet */
     bool is_refused;            /* could not be mapped: final */
+    int nrefusals;              /* times that the driver called the handle invalid */
+    bool is_large;              /* larger than all others may be: does not count in open_sz */
     int nrefs;
     double saved_us;            /* that being mapped would have saved so far */
 };
 
 static struct MPII_Gpudt_mapping *mappings;     /* the one used last first */
 static int nmappings;           /* all of them */
-static int nopen;               /* mapped ones, and their bytes */
+static int nopen;               /* mapped ones, and their bytes but for large ones */
 static uint64_t open_sz;
 static bool has_finalizer = false;
 
@@ -144,7 +150,8 @@ static void mapping_close(struct MPII_Gpudt_mapping *m)
     trace("unmapped", m, "");
     m->mem = 0;
     nopen--;
-    open_sz -= m->export.sz;
+    if (!m->is_large)
+        open_sz -= m->export.sz;
     MPII_GPUDT_UNCOUNT(ipc_mapped, 1);
     MPII_GPUDT_UNCOUNT(ipc_bytes, m->export.sz);
 }
@@ -208,29 +215,57 @@ static bool stale_close(const MPII_Gpudt_engine_t * engine, const struct MPII_Gp
     return were_any;
 }
 
-/* Remove mappings that were not used for longest until there is room for one of sz bytes, which may
- * be more than the limit. The engine's context is current. Returns whether there is room. */
-static bool room_make(const MPII_Gpudt_engine_t * engine, uint64_t sz)
+/* Whether to unmap memory of an engine waits for no kernel.
+ *   idle, busy  (INOUT)  engines of which that is known; NULL: none yet */
+static bool is_quiet(const MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t ** idle,
+                     const MPII_Gpudt_engine_t ** busy)
+{
+    if (engine != *idle && engine != *busy) {
+        if (!MPII_Gpudt_engine_is_alive(engine) || MPII_Gpudt_engine_is_idle(engine))
+            *idle = engine;
+        else
+            *busy = engine;
+    }
+    return engine == *idle;
+}
+
+static bool is_room(const struct MPII_Gpudt_mapping *wanted, uint64_t max_sz)
+{
+    return nopen < MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1) &&
+        (wanted->is_large || open_sz + wanted->export.sz <= max_sz);
+}
+
+/* Remove mappings that were not used for longest until there is room for one, and if that is large, another
+ * large one of its process. An allocation whose mapping was removed has to be worth one anew. Returns
+ * whether it may be mapped: not if the others could not be removed without a wait; those in use are let. */
+static bool room_make(struct MPII_Gpudt_mapping *wanted)
 {
     const uint64_t max_sz = (uint64_t) MPL_MAX(MPIR_CVAR_GPUDT_IPC_MIB, 0) << 20;
-    const int max = MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1);
+    const MPII_Gpudt_engine_t *idle = NULL, *busy = NULL;
     struct MPII_Gpudt_mapping *m, *prev;
+    bool are_left = false;
 
-    if (nopen == 0 || (nopen < max && open_sz + sz <= max_sz))
+    wanted->is_large = wanted->export.sz > max_sz;
+    if (nopen == 0 || (is_room(wanted, max_sz) && !wanted->is_large))
         return true;
-    if (!MPII_Gpudt_engine_is_idle(engine))
-        return false;
-    for (m = mappings->prev; nopen >= max || open_sz + sz > max_sz; m = prev) {
+    for (m = mappings->prev;; m = prev) {
         bool is_first = m == mappings;
+        bool is_other = wanted->is_large && m->is_large && m->engine == wanted->engine &&
+            m->export.process == wanted->export.process;
         prev = m->prev;
-        if (m->mem && m->nrefs == 0) {
-            MPII_GPUDT_COUNT(ipc_evictions, 1);
-            mapping_close(m);
+        if (m->mem && m->nrefs == 0 && (is_other || !is_room(wanted, max_sz))) {
+            if (is_quiet(m->engine, &idle, &busy)) {
+                MPII_GPUDT_COUNT(ipc_evictions, 1);
+                mapping_close(m);
+                m->saved_us = 0;
+            } else {
+                are_left = true;
+            }
         }
         if (is_first)
             break;
     }
-    return true;
+    return !are_left || (!wanted->is_large && is_room(wanted, max_sz));
 }
 
 void MPII_Gpudt_import_close(uint64_t process, uint64_t id)
@@ -280,9 +315,11 @@ static void count_limit(void)
 {
     struct MPII_Gpudt_mapping *m;
 
-    if (nmappings < 4 * MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1))
+    if (mappings == NULL || nmappings / 4 < MPL_MAX(MPIR_CVAR_GPUDT_IPC_MAX, 1))
         return;
     m = mappings->prev;
+    while (m != mappings && (m->nrefs > 0 || m->mem))
+        m = m->prev;
     if (m->nrefs == 0 && m->mem == 0)
         mapping_remove(m);
 }
@@ -421,7 +458,7 @@ static CUresult handle_open(struct MPII_Gpudt_mapping *m)
     CUresult res;
 
     res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (res == CUDA_ERROR_ALREADY_MAPPED && MPII_Gpudt_engine_is_idle(m->engine) &&
+    if ((res == CUDA_ERROR_ALREADY_MAPPED || res == CUDA_ERROR_INVALID_HANDLE) && MPII_Gpudt_engine_is_idle(m->engine) &&
         stale_close(m->engine, &m->export))
         res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle,
                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
@@ -475,9 +512,11 @@ static CUresult memory_open(struct MPII_Gpudt_mapping *m, const char **why)
     return res;
 }
 
-/* Whether to try again later to map memory. */
-static bool may_change(CUresult res)
+/* Whether to try again later to map memory, after a failure. */
+static bool may_change(struct MPII_Gpudt_mapping *m, CUresult res)
 {
+    if (res == CUDA_ERROR_INVALID_HANDLE)
+        return ++m->nrefusals < MAX_REFUSALS;
     return res == CUDA_ERROR_OUT_OF_MEMORY || res == CUDA_ERROR_ALREADY_MAPPED;
 }
 
@@ -496,14 +535,14 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
         m->nrefs++;
         return m->mem;
     }
-    if (!room_make(m->engine, m->export.sz)) {
+    if (!room_make(m)) {
         m->saved_us = 0;
         return 0;
     }
     res = memory_open(m, &why);
     if (res != CUDA_SUCCESS) {
         m->saved_us = 0;
-        m->is_refused = !may_change(res);
+        m->is_refused = !may_change(m, res);
         if (m->is_refused && !m->remote->was_opened)
             m->remote->nfailures++;
         MPII_GPUDT_COUNT(ipc_failures, 1);
@@ -513,7 +552,8 @@ CUdeviceptr MPII_Gpudt_import_open(struct MPII_Gpudt_mapping *m)
     m->remote->was_opened = true;
     m->nrefs++;
     nopen++;
-    open_sz += m->export.sz;
+    if (!m->is_large)
+        open_sz += m->export.sz;
     MPII_GPUDT_COUNT(ipc_opens, 1);
     MPII_GPUDT_COUNT(ipc_mapped, 1);
     MPII_GPUDT_COUNT(ipc_bytes, m->export.sz);

@@ -71,7 +71,8 @@ cvars:
  * earlier copies. */
 static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 
-static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private);
+static int settle(MPII_Gpudt_engine_t * engine, const void *addr);
+static int settle_private(MPII_Gpudt_engine_t * engine);
 static int idle_wait(MPII_Gpudt_engine_t * engine);
 static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
 
@@ -88,16 +89,31 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     const bool is_private = MPIR_Gpudt_ptr_is_private(ptr);
     MPII_Gpudt_engine_t *engine;
     MPII_Gpudt_ctx_t entered = {.ctx = NULL };
+    CUcontext current = NULL;
+    CUdevice device;
 
     if (!is_private && MPII_Gpudt_memops_are_ordered(ptr->sync_memops))
         goto fn_exit;
     if (!MPIR_CVAR_GPUDT_SYNC_MEMOPS)
         goto fn_exit;
 
+    /* Private memory has no context: the program may copy to it in the current one, too */
+    if (is_private &&
+        (drv->cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == NULL ||
+         drv->cuCtxGetDevice(&device) != CUDA_SUCCESS || device != ptr->device))
+        current = NULL;
     mpi_errno = MPII_Gpudt_engine_enter(drv, ptr->device, ptr->ctx, &engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    if (is_private || !MPL_atomic_acquire_load_int(&engine->memops_refused))
-        mpi_errno = settle(engine, addr, is_private);
+    if (is_private)
+        mpi_errno = settle_private(engine);
+    else if (!MPL_atomic_acquire_load_int(&engine->memops_refused))
+        mpi_errno = settle(engine, addr);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (current && current != engine->ctx) {
+        MPII_Gpudt_ctx_leave(drv, &entered);
+        entered.ctx = NULL;
+        mpi_errno = settle_private(engine);
+    }
 
   fn_exit:
     MPII_Gpudt_ctx_leave(drv, &entered);
@@ -106,26 +122,40 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     goto fn_exit;
 }
 
+/* State of the default stream of the current context. A query would invalidate the capture of a stream on
+ * which it depends. The program itself cannot copy synchronously during the capture. */
+static CUresult default_stream_query(const MPII_Gpudt_driver_t * drv)
+{
+    CUstreamCaptureStatus status;
+
+    if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    return drv->cuStreamQuery(CU_STREAM_LEGACY);
+}
+
+/* Wait for copies to private memory that were started in the current context. */
+static int settle_private(MPII_Gpudt_engine_t * engine)
+{
+    const CUresult res = default_stream_query(engine->drv);
+
+    return res == CUDA_SUCCESS || res == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT ? MPI_SUCCESS :
+        idle_wait(engine);
+}
+
 /* Mark memory, if that is possible, and wait for copies started before. The engine's context is
  * current. */
-static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_private)
+static int settle(MPII_Gpudt_engine_t * engine, const void *addr)
 {
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
     CUstreamCaptureStatus status;
-    bool is_refused = false;
+    bool is_refused;
 
-    if (!is_private)
-        MPL_atomic_fetch_add_int(&nmarking, 1);
-    /* A query of the default stream would invalidate the capture of a stream on which it depends.
-     * The program itself cannot copy synchronously during the capture. The memory stays
-     * unmarked. */
+    MPL_atomic_fetch_add_int(&nmarking, 1);
+    /* During a capture on which the default stream depends the memory stays unmarked */
     if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    if (!is_private)
-        is_refused = !mark(drv, addr);
-    else if (drv->cuStreamQuery(CU_STREAM_LEGACY) == CUDA_SUCCESS)
-        goto fn_exit;
+    is_refused = !mark(drv, addr);
     mpi_errno = idle_wait(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     /* Remember a driver that cannot mark allocations, instead of asking it for each message */
@@ -133,8 +163,7 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr, bool is_privat
         MPL_atomic_release_store_int(&engine->memops_refused, 1);
 
   fn_exit:
-    if (!is_private)
-        MPL_atomic_fetch_sub_int(&nmarking, 1);
+    MPL_atomic_fetch_sub_int(&nmarking, 1);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
@@ -150,7 +179,8 @@ static double wait_limit(const MPII_Gpudt_engine_t * engine)
     return MPL_atomic_relaxed_load_int(&engine->memops_busy) ? limit / BUSY_SHARE : limit;
 }
 
-/* Wait until the default stream of the current context is idle, with a time limit. */
+/* Wait until the default stream of the current context is idle, with a time limit, or until another thread
+ * captures a stream on which it depends. */
 static int idle_wait(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -161,11 +191,12 @@ static int idle_wait(MPII_Gpudt_engine_t * engine)
 
     MPII_GPUDT_COUNT(memops_waits, 1);
     MPL_wtime(&start);
-    while ((res = engine->drv->cuStreamQuery(CU_STREAM_LEGACY)) == CUDA_ERROR_NOT_READY &&
-           seconds < limit) {
+    while ((res = default_stream_query(engine->drv)) == CUDA_ERROR_NOT_READY && seconds < limit) {
         MPL_wtime(&now);
         MPL_wtime_diff(&start, &now, &seconds);
     }
+    if (res == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
+        res = CUDA_ERROR_NOT_READY;
     if (res != CUDA_SUCCESS && res != CUDA_ERROR_NOT_READY) {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuStreamQuery", __func__, __LINE__);
         goto fn_fail;

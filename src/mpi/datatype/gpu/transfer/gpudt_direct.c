@@ -74,6 +74,19 @@ bool MPIR_Gpudt_may_offer(const MPIR_Gpudt_buffer * buffer)
     return may_offer;
 }
 
+/* Keep the descriptors that an offer names. An earlier offer of the buffer may have named others: they
+ * are opened anew if others have taken their places meanwhile. */
+static void descriptors_hold(MPIR_Gpudt_buffer * buffer, const struct MPII_Gpudt_export *export)
+{
+    struct MPII_Gpudt_descriptor *before[MPII_GPUDT_MAX_HANDLES];
+
+    memcpy(before, buffer->held, sizeof(before));
+    memset(buffer->held, 0, sizeof(buffer->held));
+    MPII_Gpudt_export_hold(export, buffer->held);
+    for (int i = 0; i < MPII_GPUDT_MAX_HANDLES; i++)
+        MPII_Gpudt_descriptor_release(before[i]);
+}
+
 void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
                            const MPIR_Gpudt_stage_t * stage, void *mem)
 {
@@ -105,8 +118,7 @@ void MPIR_Gpudt_offer_make(MPIR_Gpudt_buffer * buffer, int type_at,
     if (export == NULL)
         return;
     MPII_Gpudt_export_copy(export, &offer->export);
-    if (buffer->held[0] == NULL)
-        MPII_Gpudt_export_hold(export, buffer->held);
+    descriptors_hold(buffer, export);
     offer->addr = (int64_t) ((uintptr_t) side->addr - export->base);
     offer->low = (int64_t) ((uintptr_t) side->low - export->base);
     offer->high = (int64_t) ((uintptr_t) side->high - export->base);
