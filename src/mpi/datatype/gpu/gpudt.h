@@ -188,6 +188,13 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done);
  * Returns the operation's error. */
 int MPIR_Gpudt_wait(MPIR_Gpudt_op * op);
 
+/* Launch an operation in flight now, if it waits for others. */
+void MPIR_Gpudt_urge(MPIR_Gpudt_op * op);
+
+/* As MPIR_Gpudt_test, by a caller that waits for the operation but has other things to do if that takes
+ * long: urges it, and spins for some ten microseconds. */
+int MPIR_Gpudt_test_urgent(MPIR_Gpudt_op * op, int *done);
+
 /* Cancel an operation: wait for its work that is in flight on GPUs, start nothing more, and free
  * it. Part of the destination may have been written.
  *   op  (IN)  freed; may be NULL */

@@ -136,6 +136,15 @@ int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
     return MPI_SUCCESS;
 }
 
+void MPIR_Gpudt_urge(MPIR_Gpudt_op * op)
+{
+}
+
+int MPIR_Gpudt_test_urgent(MPIR_Gpudt_op * op, int *done)
+{
+    return MPIR_Gpudt_test(op, done);
+}
+
 void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
 {
 }

@@ -92,20 +92,53 @@ static void requests_end(void)
     }
 }
 
+/* The last copy from or to a rank's memory; a negative rank: of all. NULL: none is in flight. */
+static struct MPIDI_Gpudt_copy *copy_last(const struct MPIDI_Gpudt_win *w, int rank)
+{
+    struct MPIDI_Gpudt_copy *copy = w->copies ? w->copies->prev : NULL;
+
+    while (copy && rank >= 0 && copy->rank != rank)
+        copy = copy == w->copies ? NULL : copy->prev;
+    return copy;
+}
+
+/* Progress of everything else. */
+static void others_poke(const struct MPIDI_Gpudt_win *w)
+{
+    int mpi_errno = poke_progress_engine();
+
+    if (unlikely(mpi_errno))
+        MPIDI_Gpudt_win_fail(w->handle, mpi_errno);
+}
+
+/* Nothing else of a flush enters the progress engine if all operations were the origin's GPU's. Programs that
+ * look for a change of a window again and again would wait for ever for a process that needs an answer of
+ * this one. So there is progress once in any case, while a copy is under way, and again and again if that
+ * takes long; then other threads go on, too. */
 void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
-    struct MPIDI_Gpudt_copy *copy, *prev;
+    struct MPIDI_Gpudt_copy *copy;
     struct MPIDI_Gpudt_win *w = win->gpudt;
+    int mpi_errno, done;
 
     w->is_late = false;
     if (w->copies) {
         w->has_series = w->njoined > 0;
         w->njoined = 0;
     }
-    for (copy = w->copies ? w->copies->prev : NULL; copy; copy = prev) {
-        prev = copy == w->copies ? NULL : copy->prev;
-        if (rank < 0 || copy->rank == rank)
-            copy_end(copy, MPIR_Gpudt_wait(copy->op));
+    copy = copy_last(w, rank);
+    if (copy)
+        MPIR_Gpudt_urge(copy->op);
+    if (w->is_exposed)
+        others_poke(w);
+    while ((copy = copy_last(w, rank))) {
+        mpi_errno = MPIR_Gpudt_test_urgent(copy->op, &done);
+        if (done) {
+            copy_end(copy, mpi_errno);
+        } else {
+            MPIDI_Gpudt_poll_pause();
+            others_poke(w);
+        }
     }
     MPIDI_Gpudt_winmsg_wait(win, rank);
 }

@@ -167,6 +167,9 @@ void MPIDI_Gpudt_win_attach_any(MPIR_Win * win, const void *base, MPI_Aint size)
     struct MPIDI_Gpudt_regions *r = own_regions(win);
     struct MPIDI_Gpudt_region region = {.base = (uintptr_t) base,.size = (uint64_t) size };
 
+    /* Nothing can be accessed there, and it may be within another region */
+    if (size <= 0)
+        return;
     if (MPIDI_Gpudt_rma_ask(base, 1, MPI_BYTE))
         attached_add(win->gpudt, region.base, region.size);
     if (r)

@@ -56,6 +56,16 @@ bool MPIDI_Gpudt_winmsg_may(const MPIR_Win * win)
         win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC;
 }
 
+/* Whether a message to or from another process may map memory: also one of another group, of which the node
+ * is not known. */
+static bool may_map(const MPIR_Win * win, int rank)
+{
+    MPIDI_VC_t *vc;
+
+    MPIDI_Comm_get_vc(win->comm_ptr, rank, &vc);
+    return MPIDI_Gpudt_may_share(vc);
+}
+
 /* Whether an operation between this process and host memory of the node should be done so, if its buffer
  * is on a GPU. Only a long one is worth the question whether it is. */
 static bool is_apt_for_host(const struct MPIR_Gpudt_rma *r, MPI_Aint bytes)
@@ -81,7 +91,7 @@ bool MPIDI_Gpudt_winmsg_is_apt(const MPIR_Win * win, int rank, const struct MPIR
     MPIR_Datatype_get_size_macro(r->buftype, bytes);
     bytes *= r->bufcount;
     if (min < 0 || bytes < min || bytes == 0 || rank == comm->rank || win->shm_allocated ||
-        (is_near && may_stay_mapped(win)))
+        (may_stay_mapped(win) && may_map(win, rank)))
         return false;
     if (is_near && is_gpu)
         return true;

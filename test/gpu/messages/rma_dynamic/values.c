@@ -408,7 +408,7 @@ void detached(void)
 
 /* ---- attach ---- */
 
-/* Without what a call tells, operations go by messages. */
+/* Without what a call tells, operations go by messages. A region of 0 bytes changes nothing. */
 void attach(void)
 {
     enum { MAX_CALLS = 40, UNKNOWN = 999 };
@@ -424,6 +424,8 @@ void attach(void)
         CHECK_MPI(MPI_Win_attach(win, v.window.addr, v.window.sz));
         fired = gpu.emu_failed_count() > 0;
         gpu.emu_fail_set(NULL, 0, 0, 1);
+        /* Nothing, within the region */
+        CHECK_MPI(MPI_Win_attach(win, (char *) v.window.addr + sizeof(double), 0));
         v.disp = next_address(v.window.addr);
         CHECK_MPI(MPI_Win_fence(0, win));
         messages_wait();

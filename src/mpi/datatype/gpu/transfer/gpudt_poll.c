@@ -156,8 +156,7 @@ int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
 
     if (op) {
         op->is_blocking = true;
-        if (MPL_atomic_acquire_load_int(&op->queued.is_queued))
-            MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+        MPIR_Gpudt_urge(op);
         last = flag_last(op);
         if (last && op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_spin(last))
             op_end(op);
@@ -167,6 +166,26 @@ int MPIR_Gpudt_wait(MPIR_Gpudt_op * op)
 
     MPIR_FUNC_EXIT;
     return mpi_errno;
+}
+
+void MPIR_Gpudt_urge(MPIR_Gpudt_op * op)
+{
+    if (MPL_atomic_acquire_load_int(&op->queued.is_queued))
+        MPII_Gpudt_batch_poll(op->engine, op->lane, true);
+}
+
+int MPIR_Gpudt_test_urgent(MPIR_Gpudt_op * op, int *done)
+{
+    const struct MPII_Gpudt_flag *last;
+
+    MPIR_Gpudt_urge(op);
+    last = flag_last(op);
+    if (last && op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_spin(last)) {
+        op_end(op);
+        *done = true;
+        return MPI_SUCCESS;
+    }
+    return MPIR_Gpudt_test(op, done);
 }
 
 void MPIR_Gpudt_free(MPIR_Gpudt_op * op)

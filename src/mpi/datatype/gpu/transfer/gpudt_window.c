@@ -52,7 +52,8 @@ bool MPIR_Gpudt_expose(const void *base, MPI_Aint size, void *mem)
     if (export == NULL)
         goto fn_exit;
     exposure->addr = (uintptr_t) base;
-    exposure->size = (uint64_t) size;
+    /* No more than the allocation has: a kernel beyond it would end the origin's context */
+    exposure->size = MPL_MIN((uint64_t) size, export->base + export->sz - exposure->addr);
     exposure->process = export->process;
     exposure->gpu = export->gpu;
     exposure->id = export->id;
