@@ -105,23 +105,13 @@ static void absolute_run(void)
     mem_free(&mem);
 }
 
-/* Make a reduction of n doubles, of which the i-th is rank + i % n, and check its result. */
-static void doubles_reduce(const struct call *c, struct mem *from, struct mem *to, double *host)
+/* Check the result of a reduction of n doubles, of which the i-th is rank + i % n. */
+static void doubles_check(const struct call *c, struct mem *to, double *host)
 {
     const int n = c->counts[0];
     int nsummed = c->what == CALL__scan ? rank + 1 : c->what == CALL__exscan ? rank : nprocs;
     double sum = 0;
-    MPI_Request request;
 
-    CHECK_MPI(call_start(c, from->addr, to->addr, &request));
-    for (int i = 0; i < (c->mode == MODE__PERSISTENT ? 2 : 1); i++) {
-        if (c->mode == MODE__PERSISTENT)
-            CHECK_MPI(MPI_Start(&request));
-        if (c->mode != MODE__BLOCKING)
-            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    }
-    if (c->mode == MODE__PERSISTENT)
-        CHECK_MPI(MPI_Request_free(&request));
     for (int i = 0; i < nsummed; i++)
         sum += i;
     mem_read(to, 0, host, (size_t) n * sizeof(double));
@@ -132,6 +122,27 @@ static void doubles_reduce(const struct call *c, struct mem *from, struct mem *t
             break;
         }
     }
+}
+
+/* Make that reduction, a persistent one twice, and check each result. */
+static void doubles_reduce(const struct call *c, struct mem *from, struct mem *to, double *host)
+{
+    const size_t bytes = (size_t) c->counts[0] * sizeof(double);
+    MPI_Request request;
+
+    for (int i = 0; i < (c->mode == MODE__PERSISTENT ? 2 : 1); i++) {
+        memset(host, 0xff, bytes);
+        mem_write(to, 0, host, bytes);
+        if (i == 0)
+            CHECK_MPI(call_start(c, from->addr, to->addr, &request));
+        if (c->mode == MODE__PERSISTENT)
+            CHECK_MPI(MPI_Start(&request));
+        if (c->mode != MODE__BLOCKING)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        doubles_check(c, to, host);
+    }
+    if (c->mode == MODE__PERSISTENT)
+        CHECK_MPI(MPI_Request_free(&request));
 }
 
 /* Reductions of doubles in GPU memory: their temporary buffers are on the GPU too, and no step is

@@ -242,6 +242,9 @@ static void mixed_run(MPI_Comm comm)
     mem_write(&from, 0, &one, sizeof(int));
     for (int i = 0; i < 9; i++) {
         void *buf = rank == i % nprocs ? &sum : to.addr;
+
+        sum = 0;
+        mem_write(&to, 0, &sum, sizeof(int));
         if (mode == MODE__BLOCKING) {
             CHECK_MPI(MPI_Allreduce(from.addr, buf, 1, MPI_INT, MPI_SUM, comm));
         } else if (mode == MODE__NONBLOCKING) {

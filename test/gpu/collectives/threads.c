@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #define N 4096                  /* integers */
@@ -36,17 +37,45 @@ static void *probe(void *unused)
     return NULL;
 }
 
+/* Int i of a process's operand. */
+static int value(int r, int i)
+{
+    return 10000 * r + i;
+}
+
+/* Compare what a process has received: sums, or blocks. */
+static void result_check(struct mem *to, int rank, int nprocs, int are_sums, const char *name)
+{
+    const int n = N / nprocs;
+    int seen[N], expected[N];
+
+    for (int i = 0; i < N; i++)
+        expected[i] = are_sums ? nprocs * i + 10000 * (nprocs * (nprocs - 1) / 2) :
+            value(i / n, rank * n + i % n);
+    mem_read(to, 0, seen, sizeof(seen));
+    report_compare(name, seen, expected, (size_t) (are_sums ? N : n * nprocs) * sizeof(int));
+}
+
 static void calls_run(struct mem *from, struct mem *to)
 {
     static const char *const names[] = { "MPI_Allreduce", "MPI_Alltoall", "MPI_Iallreduce" };
     MPI_Request request;
-    double gap;
-    int nprocs;
+    double gap, begin;
+    int nprocs, rank, values[N];
 
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < 5; i++) {
+        const char *name = names[i == 4 ? 2 : i % 2];
+
+        for (int k = 0; k < N; k++)
+            values[k] = value(rank, k);
+        mem_write(from, 0, values, sizeof(values));
+        memset(values, 0xff, sizeof(values));
+        mem_write(to, 0, values, sizeof(values));
         MPI_Barrier(MPI_COMM_WORLD);
         atomic_store(&max_gap, 0);
+        begin = MPI_Wtime();
         if (i == 4) {
             CHECK_MPI(MPI_Iallreduce(from->addr, to->addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
                                      &request));
@@ -57,10 +86,13 @@ static void calls_run(struct mem *from, struct mem *to)
             CHECK_MPI(MPI_Alltoall(from->addr, N / nprocs, MPI_INT, to->addr, N / nprocs, MPI_INT,
                                    MPI_COMM_WORLD));
         }
+        if (MPI_Wtime() - begin <= MAX_GAP)
+            report_fail("%s took %.1f s: it did not wait for the GPU", name, MPI_Wtime() - begin);
         usleep(100000);         /* the thread may still be in a call that had to wait */
         gap = atomic_load(&max_gap);
         if (gap > MAX_GAP)
-            report_fail("no MPI_Iprobe for %.1f s during %s", gap, names[i == 4 ? 2 : i % 2]);
+            report_fail("no MPI_Iprobe for %.1f s during %s", gap, name);
+        result_check(to, rank, nprocs, i % 2 == 0, name);
     }
 }
 

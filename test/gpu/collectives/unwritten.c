@@ -11,6 +11,7 @@
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define N (1 << 18)             /* ints; long enough for all that is done with long buffers */
 
@@ -18,16 +19,20 @@ static int rank, nprocs;
 static struct mem from, to;
 static int *values;
 
-/* Compare results: element i is a * i + b. */
-static void check(const char *what, int n, int a, int b)
+/* Compare results, blocks of n elements: element i of block k is a * i + b + k. Then reset them. */
+static void check(const char *what, int nblocks, int n, int a, int b)
 {
-    mem_read(&to, 0, values, n * sizeof(int));
-    for (int i = 0; i < n; i++) {
-        if (values[i] != a * i + b) {
-            report_fail("%s: element %d is %d, expected %d", what, i, values[i], a * i + b);
-            return;
+    mem_read(&to, 0, values, (size_t) nblocks * n * sizeof(int));
+    for (int i = 0; i < nblocks * n; i++) {
+        const int expected = a * (i % n) + b + i / n;
+
+        if (values[i] != expected) {
+            report_fail("%s: element %d is %d, expected %d", what, i, values[i], expected);
+            break;
         }
     }
+    memset(values, 0xff, N * sizeof(int));
+    mem_write(&to, 0, values, N * sizeof(int));
 }
 
 static void all_calls(void)
@@ -35,19 +40,19 @@ static void all_calls(void)
     const int sum = nprocs * (nprocs - 1) / 2, part = N / nprocs;
 
     CHECK_MPI(MPI_Allreduce(from.addr, to.addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-    check("MPI_Allreduce", N, nprocs, sum);
+    check("MPI_Allreduce", 1, N, nprocs, sum);
     CHECK_MPI(MPI_Reduce(from.addr, to.addr, N, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD));
     if (rank == 0)
-        check("MPI_Reduce", N, 1, nprocs - 1);
+        check("MPI_Reduce", 1, N, 1, nprocs - 1);
     CHECK_MPI(MPI_Reduce_scatter_block(from.addr, to.addr, part, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
-    check("MPI_Reduce_scatter_block", part, nprocs, nprocs * part * rank + sum);
+    check("MPI_Reduce_scatter_block", 1, part, nprocs, nprocs * part * rank + sum);
     CHECK_MPI(MPI_Allgather(from.addr, part, MPI_INT, to.addr, part, MPI_INT, MPI_COMM_WORLD));
-    check("MPI_Allgather", part, 1, 0);
+    check("MPI_Allgather", nprocs, part, 1, 0);
     CHECK_MPI(MPI_Alltoall(from.addr, part, MPI_INT, to.addr, part, MPI_INT, MPI_COMM_WORLD));
-    check("MPI_Alltoall", part, 1, part * rank);
+    check("MPI_Alltoall", nprocs, part, 1, part * rank);
     CHECK_MPI(MPI_Bcast(rank ? to.addr : from.addr, N, MPI_INT, 0, MPI_COMM_WORLD));
     if (rank)
-        check("MPI_Bcast", N, 1, 0);
+        check("MPI_Bcast", 1, N, 1, 0);
 }
 
 void unwritten_run(void)

@@ -61,7 +61,7 @@ static long only_at, one_in = 1, seed;
 static const char *only_name = "";
 static long ntries, nwrong;
 
-/* Written by the attempt without a fault: calls until MPI is finalized. */
+/* Written by the attempt without a fault: calls of the transfer. */
 static long *calls_total;
 
 /* ---- in the process of an attempt ---- */
@@ -95,7 +95,7 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
 {
     struct transfer t;
     int err;
-    long nfailed;
+    long ncalls, nfailed;
 
     report_time_limit(TRY_SECONDS);
     environment_set(scenario, kind);
@@ -118,6 +118,7 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
     transfer_fill(&t, 2);
     gpu.emu_fail_set(NULL, at, kind->code, kind->times);
     err = transfer_run(&t);
+    ncalls = gpu.emu_call_count();
     outcome_check(&t, err, kind);
     nfailed = gpu.emu_failed_count();
 
@@ -131,7 +132,7 @@ static int try_run(const struct scenario *scenario, const struct kind *kind, lon
     }
     transfer_free(&t);
     MPI_Finalize();
-    *calls_total = gpu.emu_call_count();
+    *calls_total = ncalls;
     if (gpu.emu_live(NULL) != 0)
         report_fail("left over: %ld memory, %ld host, %ld registrations, %ld streams, %ld events, "
                     "%ld modules, %ld contexts", gpu.emu_live("memory"), gpu.emu_live("host"),

@@ -15,6 +15,7 @@
 
 #define BYTES (64 << 10)
 #define TURNS 6
+#define UNREAD 0xEE             /* what a buffer has before a read */
 
 /* How the data is laid out in memory and in the file. */
 struct layout {
@@ -29,10 +30,15 @@ static const struct layout layouts[] = {
     {"strided memory and file", true, true}
 };
 
-/* Whether bytes are all of one value; counts a failure. */
+/* Whether bytes are all of one value, which some process writes; counts a failure. */
 static bool uniform(const unsigned char *data, MPI_Aint n, const char *who, enum form form,
                     const char *layout)
 {
+    if (data[0] < 1 || data[0] > nranks) {
+        report_fail("%s, %s: %s has bytes 0x%02x, which nobody writes", forms[form], layout, who,
+                    data[0]);
+        return false;
+    }
     for (MPI_Aint i = 1; i < n; i++) {
         if (data[i] != data[0]) {
             report_fail("%s, %s: %s has byte %ld of one operation, and byte 0 of another",
@@ -72,7 +78,7 @@ static void form_check(enum form form, const struct layout *l, struct side *s)
     unsigned char *data;
     MPI_Count got;
 
-    packed_set(s, 1 + rank);
+    packed_set(s, is_reader ? UNREAD : 1 + rank);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(call(form, is_reader, 0, s->buf, (int) s->count, s->type, &got));
     if (is_reader) {
@@ -80,6 +86,7 @@ static void form_check(enum form form, const struct layout *l, struct side *s)
         uniform(data, s->size, "a reader", form, l->name);
         free(data);
     }
+    packed_set(s, UNREAD);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_File_read_at(file, 0, s->buf, (int) s->count, s->type, MPI_STATUS_IGNORE));
     data = packed_get(s);
@@ -103,6 +110,10 @@ static void layout_check(const struct layout *l, const char *driver)
     CHECK_MPI(MPI_File_set_view(file, 0, MPI_INT, filetype, "native", MPI_INFO_NULL));
     CHECK_MPI(MPI_File_set_atomicity(file, 1));
     file_fill(2 * BYTES);
+    /* what the first reader may get */
+    packed_set(&s, 1);
+    CHECK_MPI(MPI_File_write_at_all(file, 0, s.buf, 1, type, MPI_STATUS_IGNORE));
+    MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < TURNS * 4 && report_failures == 0; i++)
         form_check(tested[i % 4], l, &s);
     CHECK_MPI(MPI_File_close(&file));

@@ -78,9 +78,11 @@ void file_fill(MPI_Offset sz);
 void file_cut(MPI_Offset sz);
 /* Write n bytes of a message at position begin of the stream. */
 void file_put(const struct view *v, MPI_Offset begin, unsigned seed, MPI_Aint n);
-/* Compare all bytes that this process may write: its stream, and what is between. */
+/* Compare n bytes of the stream of a process, from position begin on; not what is between. */
 void file_check(const struct view *v, MPI_Offset begin, unsigned seed, MPI_Aint n,
                 const char *what);
+/* Compare bytes of the file, from one place up to another, that nobody has written. */
+void gap_check(MPI_Offset from, MPI_Offset to);
 /* Compare bytes that no process's view has.
  *   period  (IN)  etypes of a block that are in any view; 0 if the view is contiguous */
 void gaps_check(MPI_Offset sz, const struct view *v, MPI_Aint period);

@@ -67,6 +67,8 @@ static void ranges(enum form form)
 
         file_fill(nranks * SZ);
         access_check(form, i % 2, at, n, MEM__DEVICE, direct_of(at, n));
+        gap_check((MPI_Offset) rank * SZ, at);
+        gap_check(at + n, (MPI_Offset) (rank + 1) * SZ);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }

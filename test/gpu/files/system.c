@@ -110,6 +110,17 @@ void file_check(const struct view *v, MPI_Offset begin, unsigned seed, MPI_Aint 
     free(expected);
 }
 
+void gap_check(MPI_Offset from, MPI_Offset to)
+{
+    unsigned char *seen = malloc(to - from + 1), *expected = malloc(to - from + 1);
+
+    CHECK(pread(fd, seen, to - from, from) == to - from);
+    memset(expected, GAP, to - from);
+    report_compare("what nobody writes", seen, expected, to - from);
+    free(seen);
+    free(expected);
+}
+
 void gaps_check(MPI_Offset sz, const struct view *v, MPI_Aint period)
 {
     unsigned char *seen = malloc(sz);

@@ -3,8 +3,8 @@
  *     See COPYRIGHT in top-level directory
  */
 
-/* Nonblocking collectives between GPUs in states that a program cannot bring about, or only by many
- * calls, so that the library's own variables are set:
+/* Nonblocking collectives in states that a program cannot bring about, or only by many calls, so that
+ * the library's own variables are set. They are between GPUs, but for `refused`:
  *
  *     coll_inside tags         calls with the tags at which MPICH begins to use older ones anew, with
  *                              processes that differ in how they make a call
@@ -36,7 +36,8 @@
 
 static int rank, nprocs;
 static int has_no_memory = 0;
-static int from[MAX_N * LONG_N], to[MAX_N * LONG_N];
+static struct mem from, to;     /* MAX_N * N integers in GPU memory, which are 0 at first */
+static int host_from[MAX_N * LONG_N], host_to[MAX_N * LONG_N];
 
 /* The library's, as this program is linked with it. */
 void *mmap(void *addr, size_t sz, int prot, int flags, int fd, off_t at)
@@ -63,26 +64,35 @@ static MPIR_Comm *comm_of(MPI_Comm comm)
  * and the others before. */
 static void sums_run(MPI_Comm comm, int tag)
 {
+    const int is_host = rank == nprocs - 1;
     MPI_Request requests[2];
-    int token = 0, sums[3][N];
+    int token = 0, values[N], seen[3][N];
+    void *operand = is_host ? (void *) values : from.addr, *sums[3];
 
+    memset(seen, 0xff, sizeof(seen));
+    mem_write(&to, 0, seen, sizeof(seen));
+    for (int i = 0; i < 3; i++)
+        sums[i] = is_host ? (void *) seen[i] : to.addr + i * sizeof(seen[0]);
     for (int i = 0; i < N; i++)
-        from[i] = i;
-    CHECK_MPI(MPI_Iallreduce(from, sums[0], N, MPI_INT, MPI_SUM, comm, &requests[0]));
+        values[i] = i;
+    mem_write(&from, 0, values, sizeof(values));
+    CHECK_MPI(MPI_Iallreduce(operand, sums[0], N, MPI_INT, MPI_SUM, comm, &requests[0]));
     CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
     comm_of(comm)->next_sched_tag = tag;
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 1; i < nprocs && rank == 0; i++)
         CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, i, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Iallreduce(from, sums[1], N, MPI_INT, MPI_SUM, comm, &requests[0]));
+    CHECK_MPI(MPI_Iallreduce(operand, sums[1], N, MPI_INT, MPI_SUM, comm, &requests[0]));
     if (rank == 0)
         CHECK_MPI(MPI_Wait(&requests[0], MPI_STATUS_IGNORE));
-    CHECK_MPI(MPI_Iallreduce(from, sums[2], N, MPI_INT, MPI_SUM, comm, &requests[1]));
+    CHECK_MPI(MPI_Iallreduce(operand, sums[2], N, MPI_INT, MPI_SUM, comm, &requests[1]));
     if (rank > 0)
         CHECK_MPI(MPI_Send(&token, 1, MPI_INT, 0, 0, MPI_COMM_WORLD));
     CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+    if (!is_host)
+        mem_read(&to, 0, seen, sizeof(seen));
     for (int i = 0; i < 3; i++)
-        CHECK(sums[i][N - 1] == nprocs * (N - 1));
+        CHECK(seen[i][N - 1] == nprocs * (N - 1));
 }
 
 static void tags_run(void)
@@ -118,18 +128,20 @@ static int is_of_last(int err)
 static void no_memory_run(void)
 {
     MPI_Request request;
-    int err, sum[N];
+    int err, sum = -1;
 
+    mem_write(&from, 0, &rank, sizeof(rank));
+    mem_write(&to, 0, &sum, sizeof(sum));
     for (int i = 0; i < 2; i++) {
         has_no_memory = i == 0 && rank == nprocs - 1;
-        from[0] = rank;
-        err = MPI_Iallreduce(from, sum, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+        err = MPI_Iallreduce(from.addr, to.addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
         has_no_memory = 0;
         if (err == MPI_SUCCESS)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK((err != MPI_SUCCESS) == (i == 0));
         CHECK(i > 0 || is_of_last(err) == (rank < nprocs - 1));
-        CHECK(i == 0 || sum[0] == nprocs * (nprocs - 1) / 2);
+        mem_read(&to, 0, &sum, sizeof(sum));
+        CHECK(i == 0 || sum == nprocs * (nprocs - 1) / 2);
     }
 }
 
@@ -140,7 +152,8 @@ static int block_n(int i, int n)
 }
 
 /* A call of n integers for each process. */
-static int call_start(MPI_Comm comm, enum MPIDI_Gpudt_coll_e kind, int n, MPI_Request * request)
+static int call_start(MPI_Comm comm, enum MPIDI_Gpudt_coll_e kind, int n, void *send, void *recv,
+                      MPI_Request * request)
 {
     int counts[MAX_N], displs[MAX_N];
 
@@ -150,28 +163,28 @@ static int call_start(MPI_Comm comm, enum MPIDI_Gpudt_coll_e kind, int n, MPI_Re
     }
     switch (kind) {
         case MPIDI_GPUDT_COLL__ALLREDUCE:
-            return MPI_Iallreduce(from, to, n, MPI_INT, MPI_SUM, comm, request);
+            return MPI_Iallreduce(send, recv, n, MPI_INT, MPI_SUM, comm, request);
         case MPIDI_GPUDT_COLL__REDUCE:
-            return MPI_Ireduce(from, to, n, MPI_INT, MPI_SUM, 0, comm, request);
+            return MPI_Ireduce(send, recv, n, MPI_INT, MPI_SUM, 0, comm, request);
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER_BLOCK:
-            return MPI_Ireduce_scatter_block(from, to, n, MPI_INT, MPI_SUM, comm, request);
+            return MPI_Ireduce_scatter_block(send, recv, n, MPI_INT, MPI_SUM, comm, request);
         case MPIDI_GPUDT_COLL__REDUCE_SCATTER:
-            return MPI_Ireduce_scatter(from, to, counts, MPI_INT, MPI_SUM, comm, request);
+            return MPI_Ireduce_scatter(send, recv, counts, MPI_INT, MPI_SUM, comm, request);
         case MPIDI_GPUDT_COLL__ALLGATHER:
-            return MPI_Iallgather(from, n, MPI_INT, to, n, MPI_INT, comm, request);
+            return MPI_Iallgather(send, n, MPI_INT, recv, n, MPI_INT, comm, request);
         case MPIDI_GPUDT_COLL__BCAST:
-            return MPI_Ibcast(from, n, MPI_INT, 0, comm, request);
+            return MPI_Ibcast(send, n, MPI_INT, 0, comm, request);
         case MPIDI_GPUDT_COLL__ALLGATHERV:
             for (int i = 0; i < nprocs; i++)
                 counts[i] = block_n(i, n);
-            return MPI_Iallgatherv(from, counts[rank], MPI_INT, to, counts, displs, MPI_INT, comm,
+            return MPI_Iallgatherv(send, counts[rank], MPI_INT, recv, counts, displs, MPI_INT, comm,
                                    request);
         case MPIDI_GPUDT_COLL__GATHER:
-            return MPI_Igather(from, n, MPI_INT, to, n, MPI_INT, 0, comm, request);
+            return MPI_Igather(send, n, MPI_INT, recv, n, MPI_INT, 0, comm, request);
         case MPIDI_GPUDT_COLL__SCATTER:
-            return MPI_Iscatter(from, n, MPI_INT, to, n, MPI_INT, 0, comm, request);
+            return MPI_Iscatter(send, n, MPI_INT, recv, n, MPI_INT, 0, comm, request);
         default:
-            return MPI_Ialltoall(from, n, MPI_INT, to, n, MPI_INT, comm, request);
+            return MPI_Ialltoall(send, n, MPI_INT, recv, n, MPI_INT, comm, request);
     }
 }
 
@@ -199,6 +212,8 @@ static int is_of_all(enum MPIDI_Gpudt_coll_e kind)
         kind == MPIDI_GPUDT_COLL__ALLGATHERV || kind == MPIDI_GPUDT_COLL__ALLTOALL;
 }
 
+/* In host memory, of which MPICH's algorithms send so little without the receiver's help: that
+ * process receives nothing. */
 static void refused_run(void)
 {
     static const enum MPIDI_Gpudt_coll_e kinds[] = {
@@ -221,7 +236,7 @@ static void refused_run(void)
         if (rank == victim)
             call_refuse(comm_of(comms[i]), kinds[i / 2], n);
         else
-            err = call_start(comms[i], kinds[i / 2], n, &request);
+            err = call_start(comms[i], kinds[i / 2], n, host_from, host_to, &request);
         if (err == MPI_SUCCESS)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(err != MPI_SUCCESS || !is_of_all(kinds[i / 2]));
@@ -235,12 +250,13 @@ static void restarted_run(void)
 {
     MPI_Request request;
     MPIR_Request *req;
-    int err;
+    int err, sum = -1;
 
-    CHECK_MPI(MPI_Allreduce_init(from, to, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                 &request));
+    mem_write(&from, 0, &rank, sizeof(rank));
+    mem_write(&to, 0, &sum, sizeof(sum));
+    CHECK_MPI(MPI_Allreduce_init(from.addr, to.addr, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD,
+                                 MPI_INFO_NULL, &request));
     for (int i = 0; i < 3; i++) {
-        from[0] = rank;
         if (i == 1 && rank == nprocs - 1) {
             MPIR_Request_get_ptr(request, req);
             req->u.persist_coll.gpudt->error_class = MPI_ERR_TRUNCATE;
@@ -251,7 +267,8 @@ static void restarted_run(void)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK((err != MPI_SUCCESS) == (i > 0));
         CHECK(i != 1 || is_of_last(err) == (rank < nprocs - 1));
-        CHECK(i > 0 || to[0] == nprocs * (nprocs - 1) / 2);
+        mem_read(&to, 0, &sum, sizeof(sum));
+        CHECK(i > 0 || sum == nprocs * (nprocs - 1) / 2);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     CHECK_MPI(MPI_Request_free(&request));
@@ -289,7 +306,7 @@ static void truncated_run(void)
                 CHECK_MPI(MPI_Iprobe(0, 1, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE));
         }
         err = call_start(comms[i], rank == 0 ? MPIDI_GPUDT_COLL__ALLREDUCE :
-                         MPIDI_GPUDT_COLL__BCAST, N, &request);
+                         MPIDI_GPUDT_COLL__BCAST, N, from.addr, to.addr, &request);
         if (err == MPI_SUCCESS)
             err = MPI_Wait(&request, MPI_STATUS_IGNORE);
         CHECK(err != MPI_SUCCESS);
@@ -305,6 +322,18 @@ static void truncated_run(void)
         MPI_Comm_free(&comms[i]);
 }
 
+static void buffers_make(void)
+{
+    const size_t sz = MAX_N * N * sizeof(int);
+    void *zero = calloc(1, sz);
+
+    mem_alloc(&from, MEM__DEVICE, sz);
+    mem_alloc(&to, MEM__DEVICE, sz);
+    mem_write(&from, 0, zero, sz);
+    mem_write(&to, 0, zero, sz);
+    free(zero);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "tags";
@@ -317,6 +346,7 @@ int main(int argc, char **argv)
     if (gpu_open() == 0 || nprocs > MAX_N)
         return 1;
     gpu_set_current(0);
+    buffers_make();
     if (strcmp(what, "tags") == 0)
         tags_run();
     else if (strcmp(what, "no-memory") == 0)
@@ -329,6 +359,8 @@ int main(int argc, char **argv)
         truncated_run();
     else
         return 2;
+    mem_free(&from);
+    mem_free(&to);
     MPI_Finalize();
     return report_done();
 }

@@ -20,7 +20,6 @@
 #define N 600
 
 static int rank, nprocs;
-static int from[N], to[N];
 
 static MPIR_Comm *comm_of(MPI_Comm comm)
 {
@@ -98,12 +97,19 @@ static void exchange_bad(enum exchange what, MPIR_Comm * comm)
 /* Process 0 hears less than it expects, and process 1 more. */
 static void different_calls(MPI_Comm comm)
 {
+    const int zeros[N] = { 0 };
+    struct mem from, to;
     int err;
 
-    err = rank == 0 ? MPI_Allreduce(from, to, N, MPI_INT, MPI_SUM, comm) :
-        MPI_Bcast(from, N, MPI_INT, 0, comm);
+    mem_alloc(&from, MEM__DEVICE, sizeof(zeros));
+    mem_alloc(&to, MEM__DEVICE, sizeof(zeros));
+    mem_write(&from, 0, zeros, sizeof(zeros));
+    err = rank == 0 ? MPI_Allreduce(from.addr, to.addr, N, MPI_INT, MPI_SUM, comm) :
+        MPI_Bcast(from.addr, N, MPI_INT, 0, comm);
     CHECK(err != MPI_SUCCESS);
     CHECK(rank > 0 || strstr(report_mpi_text(err), "it makes another call") != NULL);
+    mem_free(&from);
+    mem_free(&to);
 }
 
 /* The errors of a collective's messages are combined, also if some are the same. */

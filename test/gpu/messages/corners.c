@@ -144,13 +144,8 @@ static void start_all(int n)
 
     attached = malloc(sz);
     MPI_Buffer_attach(attached, sz);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         side_make(&s[i], MEM__DEVICE, MPI_INT, n, 0);
-        if (rank == 0)
-            side_fill(&s[i], ++seed);
-        else
-            side_clear(&s[i], ++seed);
-    }
     if (rank == 0) {
         CHECK_MPI(MPI_Bsend_init(s[0].buf, 4 * n, MPI_PACKED, other, 0, comm, &requests[0]));
         CHECK_MPI(MPI_Send_init(s[1].buf, n, MPI_INT, other, 1, comm, &requests[1]));
@@ -161,14 +156,21 @@ static void start_all(int n)
         CHECK_MPI(MPI_Recv_init(s[2].buf, n, MPI_INT, other, 2, comm, &requests[2]));
     }
     for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++) {
+            if (rank == 0)
+                side_fill(&s[i], ++seed);
+            else
+                side_clear(&s[i], ++seed);
+        }
         CHECK_MPI(MPI_Startall(3, requests));
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i < 3; i++) {
             CHECK_MPI(MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+            side_check(&s[i], "a buffer of several started at once", seed - 2 + i, s[i].size);
+        }
     }
     MPI_Buffer_detach(&attached, &sz);
     free(attached);
     for (int i = 0; i < 3; i++) {
-        side_check(&s[i], "a buffer of several started at once", seed - 2 + i, s[i].size);
         side_free(&s[i]);
         MPI_Request_free(&requests[i]);
     }

@@ -499,6 +499,8 @@ static void refused(void)
 {
     all_types(0, 1);
     CHECK(report_variable("gpudt_direct_pulls") == 0);
+    CHECK(report_variable("gpudt_direct_pushes") == 0);
+    CHECK(report_variable("gpudt_direct_staged") == 0);
     CHECK(report_variable("gpudt_ipc_mapped") == 0);
 }
 

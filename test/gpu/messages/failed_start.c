@@ -30,21 +30,37 @@ static int send_isendrecv(struct side *side, int tag)
     return err ? err : MPI_Wait(&req, MPI_STATUS_IGNORE);
 }
 
-static int send_persistent(struct side *side, int tag)
+static int send_persistent(struct side *side, int tag, MPI_Request * req)
 {
-    MPI_Request req;
     MPI_Status status;
     int err, index;
 
-    CHECK_MPI(MPI_Send_init(side->buf, (int) side->count, side->type, 1, tag, MPI_COMM_WORLD, &req));
-    err = MPI_Start(&req);
+    CHECK_MPI(MPI_Send_init(side->buf, (int) side->count, side->type, 1, tag, MPI_COMM_WORLD, req));
+    err = MPI_Start(req);
     if (err == MPI_SUCCESS) {
-        err = MPI_Waitany(1, &req, &index, &status);
+        err = MPI_Waitany(1, req, &index, &status);
         CHECK(index == 0);
-        CHECK_MPI(MPI_Wait(&req, &status));
+        CHECK_MPI(MPI_Wait(req, &status));
     }
-    CHECK_MPI(MPI_Request_free(&req));
     return err;
+}
+
+/* Start a persistent one again, with other data. */
+static void again(struct side *side, int tag, MPI_Request * req)
+{
+    const unsigned seed = (unsigned) tag + MOST;
+
+    if (rank == 0) {
+        side_fill(side, seed);
+        CHECK_MPI(MPI_Start(req));
+        CHECK_MPI(MPI_Wait(req, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_Request_free(req));
+    } else {
+        side_clear(side, seed);
+        CHECK_MPI(MPI_Recv(side->buf, (int) side->count, side->type, 0, tag, MPI_COMM_WORLD,
+                           MPI_STATUS_IGNORE));
+        side_check(side, "a buffer received when started again", seed, side->size);
+    }
 }
 
 /* Send with a failing call of the driver, if there are that many. Returns whether there are. */
@@ -58,7 +74,7 @@ static bool fault(struct side *side, bool is_persistent, long at)
     if (rank == 0) {
         side_fill(side, seed);
         gpu.emu_fail_set(NULL, at, CODE, 1);
-        err = is_persistent ? send_persistent(side, tag) : send_isendrecv(side, tag);
+        err = is_persistent ? send_persistent(side, tag, &req) : send_isendrecv(side, tag);
         fired = gpu.emu_failed_count() > 0;
         gpu.emu_fail_set(NULL, 0, 0, 1);
         failed = err != MPI_SUCCESS;
@@ -74,9 +90,13 @@ static bool fault(struct side *side, bool is_persistent, long at)
         if (failed)
             CHECK_MPI(MPI_Cancel(&req));
         err = MPI_Wait(&req, MPI_STATUS_IGNORE);
-        if (!failed && err == MPI_SUCCESS)
+        if (!failed && err)
+            report_fail("the send has worked, but not the receive: %s", report_mpi_text(err));
+        else if (!failed)
             side_check(side, "a received buffer", seed, side->size);
     }
+    if (is_persistent)
+        again(side, tag, &req);
     MPI_Bcast(&fired, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return fired;
 }
@@ -86,10 +106,15 @@ static bool buffered(struct side *side, long at)
 {
     static char buffer[100000];
     const int n = (int) (side->size / sizeof(int));
-    int *data = calloc(n, sizeof(int)), sz, err, detached;
+    const unsigned seed = (unsigned) at;
+    unsigned char *data = malloc(side->size);
+    int sz, err, detached;
     bool fired;
     void *addr;
 
+    for (MPI_Aint i = 0; i < side->size; i++)
+        data[i] = side_byte(seed, i);
+    side_clear(side, seed);
     CHECK_MPI(MPI_Buffer_attach(buffer, sizeof(buffer)));
     CHECK_MPI(MPI_Bsend(data, n, MPI_INT, 0, 0, MPI_COMM_SELF));
     gpu.emu_fail_set(NULL, at, CODE, 1);
@@ -97,6 +122,9 @@ static bool buffered(struct side *side, long at)
     fired = gpu.emu_failed_count() > 0;
     gpu.emu_fail_set(NULL, 0, 0, 1);
     has_failed |= err != MPI_SUCCESS;
+    if (err == MPI_SUCCESS)
+        side_check(side, "a buffer of a buffered message", seed, side->size);
+    CHECK(err == MPI_SUCCESS || fired);
     detached = MPI_Buffer_detach(&addr, &sz);
     CHECK(detached == MPI_SUCCESS || err != MPI_SUCCESS);
     CHECK_MPI(MPI_Buffer_attach(buffer, sizeof(buffer)));

@@ -16,16 +16,23 @@
 #include <string.h>
 
 #define PIECE ((MPI_Aint) 1 << 20)
+#define STEP 64                 /* bytes from one piece to the next */
+#define MOST 4300               /* pieces */
 
 static int rank, other;
-static unsigned char piece[PIECE];
+static unsigned char data[PIECE + MOST * STEP];
 
-/* A message of n pieces at the same address: it may be sent, not received. */
+static const unsigned char *piece(MPI_Aint i)
+{
+    return data + i * STEP;
+}
+
+/* A message of n pieces that overlap: it may be sent, not received. */
 static MPI_Datatype repeated_make(MPI_Aint n)
 {
     MPI_Datatype type;
 
-    MPI_Type_create_hvector((int) n, (int) PIECE, 0, MPI_BYTE, &type);
+    MPI_Type_create_hvector((int) n, (int) PIECE, STEP, MPI_BYTE, &type);
     MPI_Type_commit(&type);
     return type;
 }
@@ -40,22 +47,25 @@ static void gpu_and_back(MPI_Count n)
 
     if (rank == 0) {
         repeated = repeated_make(n);
-        CHECK_MPI(MPI_Send(piece, 1, repeated, other, 1, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Send(data, 1, repeated, other, 1, MPI_COMM_WORLD));
         MPI_Type_free(&repeated);
-        /* The last part of it is sent back */
+        /* Three parts of it are sent back */
         for (int i = 0; i < 3; i++) {
             CHECK_MPI(MPI_Recv(seen, (int) PIECE, MPI_BYTE, other, 2, MPI_COMM_WORLD,
                                MPI_STATUS_IGNORE));
-            report_compare("a piece that came back", seen, piece, PIECE);
+            report_compare("a piece that came back", seen,
+                           piece(i == 0 ? 0 : i == 1 ? n / 2 : n - 1), PIECE);
         }
     } else {
         mem_alloc(&mem, MEM__DEVICE, (size_t) (n * PIECE));
         CHECK_MPI(MPI_Recv_c(mem.addr, n * PIECE, MPI_BYTE, other, 1, MPI_COMM_WORLD, &status));
         CHECK_MPI(MPI_Get_elements_x(&status, MPI_BYTE, &got));
         CHECK(got == n * PIECE);
-        for (MPI_Count i = 0; i < n && report_failures < 3; i += 64) {
-            mem_read(&mem, (size_t) (i * PIECE), seen, PIECE);
-            report_compare("a received piece", seen, piece, PIECE);
+        /* All of some, and the beginning of each, by which they differ */
+        for (MPI_Count i = 0; i < n && report_failures < 3; i++) {
+            const MPI_Aint part = i % 64 ? 4096 : PIECE;
+            mem_read(&mem, (size_t) (i * PIECE), seen, part);
+            report_compare("a received piece", seen, piece(i), part);
         }
         CHECK_MPI(MPI_Send_c(mem.addr, PIECE, MPI_BYTE, other, 2, MPI_COMM_WORLD));
         CHECK_MPI(MPI_Send_c(mem.addr + (n / 2) * PIECE, PIECE, MPI_BYTE, other, 2,
@@ -76,7 +86,7 @@ static void many_blocks(MPI_Aint n)
 
     if (rank == 0) {
         repeated = repeated_make(n);
-        CHECK_MPI(MPI_Send(piece, 1, repeated, other, 1, MPI_COMM_WORLD));
+        CHECK_MPI(MPI_Send(data, 1, repeated, other, 1, MPI_COMM_WORLD));
         MPI_Type_free(&repeated);
         return;
     }
@@ -86,7 +96,8 @@ static void many_blocks(MPI_Aint n)
     CHECK_MPI(MPI_Recv(buf, 1, blocks, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     for (MPI_Aint i = 0; i < count && report_failures < 3; i++) {
         static const unsigned char gap[8] = { 0 };
-        report_compare("a block", buf + i * stride, piece + i * block % PIECE, block);
+        report_compare("a block", buf + i * stride,
+                       piece(i * block / PIECE) + i * block % PIECE, block);
         report_compare("a gap", buf + i * stride + block, gap, sizeof(gap));
     }
     MPI_Type_free(&blocks);
@@ -102,13 +113,13 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
-    for (MPI_Aint i = 0; i < PIECE; i++)
-        piece[i] = side_byte(1, i);
+    for (MPI_Aint i = 0; i < (MPI_Aint) sizeof(data); i++)
+        data[i] = side_byte(1, i);
     if (strcmp(argv[1], "gpu") == 0) {
         if (gpu_open() == 0)
             return 1;
         gpu_set_current(0);
-        gpu_and_back(4300);
+        gpu_and_back(MOST);
     } else {
         many_blocks(2200);
     }

@@ -11,6 +11,7 @@
 #include "side.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 #define MESSAGES 50
 
@@ -61,11 +62,31 @@ static void one_case(const char *what, MPI_Datatype type, MPI_Aint count)
     side_free(&s);
 }
 
+/* A message of a GPU buffer is counted. */
+static void counted(void)
+{
+    struct side s;
+    long before;
+
+    side_make(&s, MEM__DEVICE, MPI_INT, 100, 0);
+    if (rank == 0)
+        side_fill(&s, 9);
+    else
+        side_clear(&s, 9);
+    before = gpu.emu_call_count();
+    exchange(&s, 1);
+    CHECK(gpu.emu_call_count() > before);
+    if (rank == 1)
+        side_check(&s, "a GPU buffer", 9, s.size);
+    side_free(&s);
+}
+
 /* From the host buffer of a message in flight to GPU memory. */
 static void pack_after_send(MPI_Datatype type)
 {
     struct side s;
     struct mem packed;
+    unsigned char *seen, *expected;
     MPI_Request request;
     int position = 0;
 
@@ -78,6 +99,14 @@ static void pack_after_send(MPI_Datatype type)
                            MPI_COMM_WORLD));
         CHECK(position == s.size);
         CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        seen = malloc(s.size);
+        expected = malloc(s.size);
+        for (MPI_Aint i = 0; i < s.size; i++)
+            expected[i] = side_byte(8, i);
+        mem_read(&packed, 0, seen, s.size);
+        report_compare("what was packed", seen, expected, s.size);
+        free(seen);
+        free(expected);
         mem_free(&packed);
     } else {
         side_clear(&s, 8);
@@ -107,6 +136,7 @@ int main(void)
         one_case("vector", vector, count);
     }
     pack_after_send(vector);
+    counted();
 
     MPI_Type_free(&vector);
     MPI_Finalize();

@@ -96,7 +96,10 @@ static void memory(void)
     size_t before = 0, after;
 
     side_make(&s, MEM__DEVICE, MPI_CHAR, 8, 0);
-    side_fill(&s, 1);
+    if (rank == 0)
+        side_fill(&s, 1);
+    else
+        side_clear(&s, 1);
     for (int i = 0; i < NSHORT; i++) {
         if (rank == 0 && i == 1000)
             before = mallinfo2().uordblks;

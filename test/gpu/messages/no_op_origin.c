@@ -9,24 +9,28 @@
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
-#define N 50000                 /* integers of a window */
+#define N 50000                 /* integers of a window, behind which is a long double */
+#define SZ (N * sizeof(long) + sizeof(long double))
 
 static int rank;
 
 static void fetch(const void *origin, int target, MPI_Win win)
 {
     long value = -1;
-    long double large;
+    long double large = -1;
 
     CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win));
     CHECK_MPI(MPI_Fetch_and_op(origin, &value, MPI_LONG, target, 5, MPI_NO_OP, win));
     /* of a type that does not fit into the packet */
-    CHECK_MPI(MPI_Fetch_and_op(origin, &large, MPI_LONG_DOUBLE, target, 6, MPI_NO_OP, win));
+    CHECK_MPI(MPI_Fetch_and_op(origin, &large, MPI_LONG_DOUBLE, target, N, MPI_NO_OP, win));
     CHECK_MPI(MPI_Win_unlock(target, win));
     if (value != 1000000 * target + 5)
         report_fail("MPI_Fetch_and_op from %d: %ld", target, value);
+    if (large != target + 0.5L)
+        report_fail("MPI_Fetch_and_op from %d: %Lg", target, large);
 }
 
 static void get(const void *origin, int n, int target, MPI_Win win)
@@ -58,20 +62,22 @@ static void get(const void *origin, int n, int target, MPI_Win win)
 
 static void window(int is_allocated, const void *unreadable)
 {
+    const long double large = rank + 0.5L;
     long *base;
     MPI_Win win;
 
     if (is_allocated) {
-        CHECK_MPI(MPI_Win_allocate(N * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+        CHECK_MPI(MPI_Win_allocate(SZ, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
                                    &base, &win));
     } else {
-        base = malloc(N * sizeof(long));
-        CHECK_MPI(MPI_Win_create(base, N * sizeof(long), sizeof(long), MPI_INFO_NULL,
+        base = malloc(SZ);
+        CHECK_MPI(MPI_Win_create(base, SZ, sizeof(long), MPI_INFO_NULL,
                                  MPI_COMM_WORLD, &win));
     }
     CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win));
     for (int i = 0; i < N; i++)
         base[i] = 1000000 * rank + i;
+    memcpy(base + N, &large, sizeof(large));
     CHECK_MPI(MPI_Win_unlock(rank, win));
     CHECK_MPI(MPI_Barrier(MPI_COMM_WORLD));
     for (int target = 0; target < 2; target++) {

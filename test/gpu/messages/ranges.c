@@ -241,6 +241,7 @@ static int descriptors(void)
 /* The first message may open others. */
 static void closed(void)
 {
+    const unsigned long long pulls = report_variable("gpudt_direct_pulls");
     int before = 0;
 
     for (int i = 0; i < 6 * NROUNDS; i++) {
@@ -256,6 +257,7 @@ static void closed(void)
             before = descriptors();
     }
     CHECK(descriptors() <= before + 4);
+    CHECK(report_variable("gpudt_direct_pulls") - pulls == (rank == 1 ? 6 * NROUNDS : 0));
 }
 
 /* One message from new memory, in two pieces. */

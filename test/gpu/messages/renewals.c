@@ -156,6 +156,7 @@ int main(int argc, char **argv)
     if (after.gpu > before.gpu + kept + SLACK)
         report_fail("%zu bytes of the GPU are in use, after %zu before", after.gpu, before.gpu);
     CHECK(after.pinned <= before.pinned && after.device <= before.device);
+    CHECK(report_variable("gpudt_ipc_opens") > 0);
     if (rank == 0)
         printf("%d allocations of each process, %ld messages, %llu mapped, %llu unmapped again\n",
                allocations, 2L * allocations * messages, report_variable("gpudt_ipc_opens"),

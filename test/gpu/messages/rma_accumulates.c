@@ -219,12 +219,15 @@ static void pairs(void)
 /* Both on the window of process 0, which for itself needs no message. */
 static void both(void)
 {
+    const unsigned long long before = nmessages();
+
     begin(MPI_INFO_NULL);
     fill(0);
     CHECK_MPI(MPI_Win_fence(0, win));
     for (int i = 0; i < NTURNS; i++)
         CHECK_MPI(MPI_Accumulate(buffer.addr, N, MPI_DOUBLE, 0, at(0, 0), N, MPI_DOUBLE, MPI_SUM, win));
     CHECK_MPI(MPI_Win_fence(0, win));
+    CHECK(nmessages() - before == (rank == 0 ? 0 : 4 * NTURNS));
     for (int i = 0; i < N; i++)
         expected[i] = 2 * NTURNS * host[i];
     if (rank == 0)
@@ -234,6 +237,7 @@ static void both(void)
 
 static void free_order(void)
 {
+    const unsigned long long before = nmessages();
     const double one = 1;
     MPI_Info info;
 
@@ -250,6 +254,7 @@ static void free_order(void)
                                  MPI_SUM, win));
     }
     CHECK_MPI(MPI_Win_unlock(other, win));
+    CHECK(nmessages() - before >= 4 * NTURNS);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < N; i++)
         expected[i] = NTURNS * host[i];
@@ -399,6 +404,7 @@ static void fetched(void)
 static void atomic(void)
 {
     enum { n = 600 * 1024, nturns = 2 * NTURNS };
+    const unsigned long long before = nmessages();
     const double most = nturns;
     unsigned *seen = calloc(n, sizeof(*seen)), *all = calloc(n, sizeof(*all));
     struct mem result;
@@ -423,6 +429,7 @@ static void atomic(void)
         }
     }
     CHECK_MPI(MPI_Win_unlock_all(win));
+    CHECK(rank == 0 || nmessages() - before >= NTURNS);
     MPI_Allreduce(seen, all, n, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD);
     for (int i = 0; i < n; i++)
         nbad += all[i] != (1u << nturns) - 1;

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define GIB ((MPI_Aint) 1 << 30)
@@ -232,15 +233,28 @@ static void all_ways(bool is_allocated, int unit)
     CHECK_MPI(MPI_Win_free(&win));
 }
 
+/* Whether operations went directly, as the program's environment says. */
+static void way_check(void)
+{
+    const char *direct = getenv("MPIR_CVAR_GPUDT_DIRECT");
+
+    if (direct && strcmp(direct, "always") == 0)
+        CHECK(report_variable("gpudt_window_direct") > 0);
+    else if (direct && strcmp(direct, "never") == 0)
+        CHECK(report_variable("gpudt_window_direct") == 0);
+}
+
 int main(int argc, char **argv)
 {
     const bool is_allocated = argc > 1 && strcmp(argv[1], "allocate") == 0;
     struct mem window = {.addr = NULL };
+    int provided;
 
     if (argc != 2)
         return 2;
     report_time_limit(120);
     MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (gpu_open() == 0)
@@ -253,9 +267,12 @@ int main(int argc, char **argv)
     base = window.addr;
     for (int unit = 1; unit <= 8; unit *= 8)
         all_ways(is_allocated, unit);
+    if (rank == 0)
+        way_check();
     mem_free(&window);
     mem_free(&origin);
     mem_free(&result);
+    MPI_T_finalize();
     MPI_Finalize();
     return report_done();
 }

@@ -16,6 +16,7 @@
 #include "report.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -168,14 +169,27 @@ static void operations(MPI_Win win, const struct big *window)
     }
 }
 
+/* Whether operations went directly, as the program's environment says. */
+static void way_check(void)
+{
+    const char *direct = getenv("MPIR_CVAR_GPUDT_DIRECT");
+
+    if (direct && strcmp(direct, "always") == 0)
+        CHECK(report_variable("gpudt_window_direct") > 0);
+    else if (direct && strcmp(direct, "never") == 0)
+        CHECK(report_variable("gpudt_window_direct") == 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
     struct big window = {.addr = NULL };
     MPI_Win win;
+    int provided;
 
     report_time_limit(120);
     MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     is_gpu = !strcmp(what, "gpu");
     if (is_gpu) {
@@ -196,9 +210,12 @@ int main(int argc, char **argv)
     }
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     operations(win, &window);
+    if (is_gpu && rank == 0)
+        way_check();
     CHECK_MPI(MPI_Win_free(&win));
     if (window.addr && strcmp(what, "allocate"))
         big_free(&window);
+    MPI_T_finalize();
     MPI_Finalize();
     return report_done();
 }

@@ -254,6 +254,7 @@ static void threads(void)
 
 static void posted(void)
 {
+    const unsigned long long before = nmessages();
     int seen[NPUTS];
     MPI_Group all, group;
 
@@ -278,6 +279,7 @@ static void posted(void)
         for (int i = 0; i < NPUTS; i++)
             CHECK(seen[i] == 1000000 * (other + 1) + 100 * turn + i);
     }
+    CHECK(nmessages() > before);
     MPI_Group_free(&all);
     MPI_Group_free(&group);
     end();
@@ -290,20 +292,33 @@ static void lengths(void)
     const bool is_gpu = window_kind == MEM__DEVICE;
     const int least = !is_one_node ? 131072 : is_gpu ? 4096 : 16 * 4096;
     unsigned long long before;
+    char *sent = malloc(least), *seen = malloc(least);
 
     begin(SZ);
+    for (int i = 0; i < least; i++)
+        sent[i] = (char) side_byte((unsigned) rank, i);
+    mem_write(&buffer, 0, sent, least);
     CHECK_MPI(MPI_Win_lock_all(0, win));
     locked();
     before = nmessages();
     CHECK_MPI(MPI_Put(buffer.addr, least - 1, MPI_BYTE, other, 0, least - 1, MPI_BYTE, win));
     CHECK(nmessages() == before);
+    CHECK_MPI(MPI_Win_flush(other, win));
     CHECK_MPI(MPI_Put(buffer.addr, least, MPI_BYTE, other, 0, least, MPI_BYTE, win));
     CHECK(nmessages() == before + (is_one_node || is_gpu));
+    CHECK_MPI(MPI_Win_flush(other, win));
     /* to host memory, only from GPUs of the node */
     CHECK_MPI(MPI_Get(host, least, MPI_BYTE, other, 0, least, MPI_BYTE, win));
     CHECK(nmessages() == before + (is_one_node || is_gpu) + (is_one_node && is_gpu));
     CHECK_MPI(MPI_Win_unlock_all(win));
+    report_compare("what was got", host, sent, least);
     MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < least; i++)
+        sent[i] = (char) side_byte((unsigned) other, i);
+    mem_read(&window, 0, seen, least);
+    report_compare("a window", seen, sent, least);
+    free(sent);
+    free(seen);
     end();
 }
 

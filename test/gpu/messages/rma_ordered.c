@@ -10,6 +10,7 @@
 #include "report.h"
 #include "side.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define N 120                   /* doubles */
@@ -28,9 +29,9 @@ static void order_target(enum order order, MPI_Win win, MPI_Group group, struct 
         CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, rank, 0, win));
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Recv(&token, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    mem_read(window, 0, &seen, sizeof(seen));
+    CHECK(seen == 0);
     if (order != NOT_POSTED) {
-        mem_read(window, 0, &seen, sizeof(seen));
-        CHECK(seen == 0);
         CHECK_MPI(MPI_Win_unlock(rank, win));
     } else {
         CHECK_MPI(MPI_Win_post(group, 0, win));
@@ -55,6 +56,20 @@ static void order_origin(enum order order, MPI_Win win, MPI_Group group, struct 
         CHECK_MPI(MPI_Win_unlock_all(win));
     else
         CHECK_MPI(MPI_Win_complete(win));
+}
+
+/* An operation that needs not wait: with that variable it goes directly, as those of `order_origin`
+ * would if they did not wait. */
+static void free_put(MPI_Win win, struct mem *origin)
+{
+    double any;
+
+    CHECK_MPI(MPI_Win_lock(MPI_LOCK_SHARED, other, 0, win));
+    CHECK_MPI(MPI_Fetch_and_op(NULL, &any, MPI_DOUBLE, other, 0, MPI_NO_OP, win));
+    CHECK_MPI(MPI_Win_flush(other, win));
+    CHECK_MPI(MPI_Put(origin->addr, N, MPI_DOUBLE, other, 0, N, MPI_DOUBLE, win));
+    CHECK_MPI(MPI_Win_unlock(other, win));
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void ordered(void)
@@ -85,6 +100,7 @@ static void ordered(void)
         mem_read(&window, 0, seen, sizeof(seen));
         CHECK(rank != i % 2 || memcmp(seen, sent, sizeof(seen)) == 0);
     }
+    free_put(win, &origin);
     CHECK_MPI(MPI_Win_free(&win));
     MPI_Group_free(&all);
     MPI_Group_free(&group);
@@ -92,10 +108,24 @@ static void ordered(void)
     mem_free(&origin);
 }
 
+/* Whether operations went directly, as the program's environment says. */
+static void way_check(void)
+{
+    const char *direct = getenv("MPIR_CVAR_GPUDT_DIRECT");
+
+    if (direct && strcmp(direct, "always") == 0)
+        CHECK(report_variable("gpudt_window_direct") > 0);
+    else if (direct && strcmp(direct, "never") == 0)
+        CHECK(report_variable("gpudt_window_direct") == 0);
+}
+
 int main(void)
 {
+    int provided;
+
     report_time_limit(120);
     MPI_Init(NULL, NULL);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     other = 1 - rank;
@@ -105,6 +135,8 @@ int main(void)
         kind = MEM__OTHER_DEVICE;
     gpu_set_current(kind == MEM__OTHER_DEVICE);
     ordered();
+    way_check();
+    MPI_T_finalize();
     MPI_Finalize();
     return report_done();
 }

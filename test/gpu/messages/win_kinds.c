@@ -64,21 +64,21 @@ static int ints_of(int r)
     return r % 4 == 3 ? 0 : N + r;
 }
 
-/* Compare the own window.
- *   scale, offset  (IN)  what its values are, besides those that were put */
-static void check_window(const int *mem, int from, int scale, int offset)
+/* Compare n ints of a window, or got from one.
+ *   scale  (IN)  how many times those that were put by process `from` have been added
+ *   every  (IN)  a one has been added to one in so many; 0: to none */
+static void check_ints(const char *what, const int *mem, int n, int from, int scale, int every)
 {
-    const int n = ints_of(rank);
     int *seen = malloc((n + 1) * sizeof(int)), *expected = malloc((n + 1) * sizeof(int));
 
     for (int i = 0; i < n; i++)
-        expected[i] = scale * value(from, i) + offset;
+        expected[i] = scale * value(from, i) + (every && i % every == 0);
     if (n && memory_type(mem))
         CU(Memcpy((CUdeviceptr) (uintptr_t) seen, (CUdeviceptr) (uintptr_t) mem,
                   n * sizeof(int)));
     else
         memcpy(seen, mem, n * sizeof(int));
-    report_compare("a window", seen, expected, n * sizeof(int));
+    report_compare(what, seen, expected, n * sizeof(int));
     free(seen);
     free(expected);
 }
@@ -87,6 +87,7 @@ static void check_window(const int *mem, int from, int scale, int offset)
 static void use(const int *mem, MPI_Win win, int *origin, int *staged)
 {
     const int next = (rank + 1) % size, from = (rank + size - 1) % size, n = ints_of(next);
+    const int own = ints_of(rank);
     int one = 1, old = -1;
 
     for (int i = 0; i < n; i++)
@@ -97,20 +98,27 @@ static void use(const int *mem, MPI_Win win, int *origin, int *staged)
     CHECK_MPI(MPI_Win_fence(0, win));
     CHECK_MPI(MPI_Put(origin, n, MPI_INT, next, 0, n, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
-    check_window(mem, from, 1, 0);
+    check_ints("a window", mem, own, from, 1, 0);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK_MPI(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win));
     CHECK_MPI(MPI_Accumulate(origin, n, MPI_INT, next, 0, n, MPI_INT, MPI_SUM, win));
     CHECK_MPI(MPI_Win_unlock(next, win));
     MPI_Barrier(MPI_COMM_WORLD);
-    check_window(mem, from, 2, 0);
+    check_ints("a window", mem, own, from, 2, 0);
     MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++)
+        staged[i] = -1;
+    if (origin != staged)
+        CU(Memcpy((CUdeviceptr) (uintptr_t) origin, (CUdeviceptr) (uintptr_t) staged,
+                  n * sizeof(int)));
     CHECK_MPI(MPI_Win_lock_all(0, win));
     for (int i = 0; i < n; i += 100)
         CHECK_MPI(MPI_Fetch_and_op(&one, &old, MPI_INT, next, i, MPI_SUM, win));
+    CHECK_MPI(MPI_Win_flush(next, win));
     CHECK_MPI(MPI_Get(origin, n, MPI_INT, next, 0, n, MPI_INT, win));
     CHECK_MPI(MPI_Win_unlock_all(win));
     CHECK(n == 0 || old == 2 * value(rank, (n - 1) / 100 * 100));
+    check_ints("what was got", origin, n, rank, 2, 100);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -169,15 +177,28 @@ static void direct_use(int *mem, MPI_Win win, const struct mem *origin)
 {
     const int other = 1 - rank;
     const unsigned long long before = report_variable("gpudt_window_direct");
+    int values[N], none[N];
 
+    for (int i = 0; i < N; i++) {
+        values[i] = value(rank, i);
+        none[i] = -1;
+    }
+    mem_write(origin, 0, values, sizeof(values));
+    CU(Memcpy((CUdeviceptr) (uintptr_t) mem, (CUdeviceptr) (uintptr_t) none, sizeof(none)));
+    CU(CtxSynchronize());
     CHECK_MPI(MPI_Win_fence(0, win));
     CHECK_MPI(MPI_Put(origin->addr, N, MPI_INT, other, 0, N, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
+    check_ints("a window", mem, N, other, 1, 0);
+    mem_write(origin, 0, none, sizeof(none));
     CHECK_MPI(MPI_Get(origin->addr, N, MPI_INT, other, 0, N, MPI_INT, win));
     CHECK_MPI(MPI_Win_fence(0, win));
+    check_ints("what was got", (int *) origin->addr, N, rank, 1, 0);
+    mem_write(origin, 0, none, sizeof(none));
     CHECK(report_variable("gpudt_window_direct") == before + 2);
     CHECK_MPI(MPI_Sendrecv(mem, N, MPI_INT, other, 0, origin->addr, N, MPI_INT, other, 0,
                            MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    check_ints("a message", (int *) origin->addr, N, rank, 1, 0);
 }
 
 static void direct(int ndevices)

@@ -9,7 +9,8 @@
  *
  *   win_shared          windows with contiguous and noncontiguous parts
  *   win_shared refused  the GPUs cannot map each other's memory: an error in all processes
- *   win_shared contexts messages have mapped memory in another context of the same device
+ *   win_shared contexts messages have mapped memory in another context of the same device; with
+ *                       MPIR_CVAR_GPUDT_DIRECT=always and MPIR_CVAR_GPUDT_EAGER_MAX=0
  *   win_shared faults   each driver call fails once, in each process: an error in all, or none */
 
 #include "gpu.h"
@@ -290,15 +291,30 @@ static void other_windows(void)
 static void other_contexts(void)
 {
     const int next = (rank + 1) % size, from = (rank + size - 1) % size;
+    unsigned long long before;
+    int *mem, values[N], seen[N], provided;
     struct mem mine, another;
     MPI_Win win;
-    int *mem;
 
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    before = report_variable("gpudt_ipc_opens");
     mem_alloc(&mine, MEM__DEVICE, N * sizeof(int));
     mem_alloc(&another, MEM__OTHER_CTX, N * sizeof(int));
     for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < N; k++)
+            values[k] = 10000 * (i * size + rank) + k;
+        mem_write(&mine, 0, values, sizeof(values));
+        memset(seen, 0xff, sizeof(seen));
+        mem_write(&another, 0, seen, sizeof(seen));
+        MPI_Barrier(MPI_COMM_WORLD);
         CHECK_MPI(MPI_Sendrecv(mine.addr, N, MPI_INT, next, 0, another.addr, N, MPI_INT, from, 0,
                                MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        /* with the emulated driver no process does it for another one */
+        CHECK(report_variable("gpudt_ipc_opens") > before || !gpu.is_emulated);
+        mem_read(&another, 0, seen, sizeof(seen));
+        for (int k = 0; k < N; k++)
+            values[k] = 10000 * (i * size + from) + k;
+        report_compare("a message to memory of another context", seen, values, sizeof(seen));
         /* each process maps the memory of each other one */
         CHECK_MPI(win_make("cuda:device", 1, N, &mem, &win));
         CHECK(is_device(mem));
@@ -306,6 +322,7 @@ static void other_contexts(void)
     }
     mem_free(&another);
     mem_free(&mine);
+    MPI_T_finalize();
 }
 
 /* ---- failures ---- */

@@ -4,11 +4,14 @@
  */
 
 /* Tests that a buffer that MPI has used before, and the program has freed, gives an MPI error and
- * no damage: for each kind of GPU memory, each side, packing and unpacking. */
+ * no change of the other side's memory: for each kind of GPU memory, each side, packing and
+ * unpacking. */
 
 #include "gpu.h"
 #include "report.h"
 #include "strided.h"
+
+#include <stdlib.h>
 
 #define N 100
 
@@ -18,7 +21,8 @@ enum gone { GONE__USER, GONE__PACKED };
 static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is_unpack)
 {
     struct strided s;
-    char *addr;
+    struct mem *left;           /* the other side */
+    char *addr, *before, *after;
     int position = 0, err;
     char *user, *packed;
 
@@ -29,6 +33,10 @@ static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is
     strided_both_ways(&s);
     addr = gone == GONE__USER ? s.user.addr : s.packed.addr;
     mem_free(gone == GONE__USER ? &s.user : &s.packed);
+    left = gone == GONE__USER ? &s.packed : &s.user;
+    before = malloc(left->sz);
+    after = malloc(left->sz);
+    mem_read(left, 0, before, left->sz);
 
     user = gone == GONE__USER ? addr : s.user.addr;
     packed = gone == GONE__PACKED ? addr : s.packed.addr;
@@ -40,6 +48,10 @@ static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is
         report_fail("%s with freed %s memory for the %s and %s memory for the other side: no error",
                     is_unpack ? "unpack" : "pack", mem_name(kind),
                     gone == GONE__USER ? "user's buffer" : "packed data", mem_name(other));
+    mem_read(left, 0, after, left->sz);
+    report_compare("memory of the other side", after, before, left->sz);
+    free(before);
+    free(after);
     MPI_Type_free(&s.type);
     mem_free(&s.user);
     mem_free(&s.packed);

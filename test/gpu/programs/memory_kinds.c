@@ -178,6 +178,7 @@ static void check_memory(int device)
 
         CHECK_MPI(alloc(w->kinds, SZ, &mem[i]));
         CHECK(gpu_get_current() == current);
+        CHECK(mem[i] != NULL);
         if (mem[i] == NULL)
             continue;
         if (attribute(CU_POINTER_ATTRIBUTE_MEMORY_TYPE, mem[i]) != w->type ||

@@ -25,6 +25,7 @@ void report_fail(const char *format, ...)
         return;
     fflush(stdout);
     va_start(args, format);
+    fputs("FAILURE: ", stderr);
     vfprintf(stderr, format, args);
     va_end(args);
     fputc('\n', stderr);

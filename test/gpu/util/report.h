@@ -14,7 +14,8 @@
 
 extern int report_failures;
 
-/* Count a failure and print it (the first ten). */
+/* Count a failure and print it (the first ten), after `FAILURE: `: check-gpu looks for that where
+ * the exit status says nothing. */
 void report_fail(const char *format, ...) __attribute__ ((format(printf, 1, 2)));
 
 #define CHECK(cond_)                                                            \
