@@ -4,8 +4,9 @@
  */
 
 /* Collective operations within which the system cannot read, or a message of ROMIO's own fails: all
- * processes return, none that has lost data returns success, and the next operation works. The
- * functions that ROMIO calls are replaced, which takes a shared library. */
+ * processes return, none that has lost data returns success, and the next operation works. Independent
+ * reads that fail leave no lock, and those of which the system returns a part are complete. The functions
+ * that ROMIO calls are replaced, which takes a shared library. */
 
 #define _GNU_SOURCE             /* RTLD_NEXT */
 
@@ -13,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +24,7 @@
 #define MAX_CALLS 40            /* of an operation that fail */
 
 /* A function whose calls are counted while a file operation runs, and of which one fails. */
-enum fault { NO_FAULT, SEND, RECEIVE, READ, NFAULTS };
+enum fault { NO_FAULT, SEND, RECEIVE, READ, NFAULTS, HALF_READ, CLOSE };
 static const char *const faults_names[] = { "none", "send", "receive", "read" };
 
 static enum fault fault;
@@ -76,7 +78,33 @@ ssize_t pread(int fd, void *buf, size_t n, off_t off)
         return -1;
     }
     *(void **) &next = dlsym(RTLD_NEXT, "pread");
-    return next(fd, buf, n, off);
+    return next(fd, buf, fails(HALF_READ) ? n / 2 : n, off);
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+    ssize_t(*next) (int, void *, size_t);
+
+    if (fails(READ)) {
+        errno = EIO;
+        return -1;
+    }
+    *(void **) &next = dlsym(RTLD_NEXT, "read");
+    return next(fd, buf, fails(HALF_READ) ? n / 2 : n);
+}
+
+int close(int fd)
+{
+    int (*next) (int);
+    const bool is_failure = fails(CLOSE);
+    int err;
+
+    *(void **) &next = dlsym(RTLD_NEXT, "close");
+    err = next(fd);
+    if (!is_failure)
+        return err;
+    errno = EIO;
+    return -1;
 }
 
 #endif
@@ -199,6 +227,166 @@ static void forms_check(const struct view *v, enum mem_kind kind, bool is_contig
     MPI_Type_free(&type);
 }
 
+/* ---- independent reads ---- */
+
+/* A way to read. */
+struct way {
+    const char *driver, *sieving;
+    bool is_atomic;
+};
+
+static const struct way ways[] = {
+    {"", "automatic", false},
+    {"", "automatic", true},
+    {"", "disable", true},
+    {"nfs:", "automatic", false},
+    {"nfs:", "automatic", true}
+};
+
+#define NWAYS (int) (sizeof(ways) / sizeof(ways[0]))
+
+/* A process other than the one that reads. */
+static void unlocked_check(const char *what)
+{
+    struct flock lock = {.l_type = F_WRLCK,.l_whence = SEEK_SET };
+    int fd = open(file_path(), O_RDWR);
+
+    CHECK(fcntl(fd, F_GETLK, &lock) == 0);
+    if (lock.l_type != F_UNLCK)
+        report_fail("%s: a lock is left after a read that failed", what);
+    close(fd);
+}
+
+/* One read of the last process while its at-th call of a function fails. Returns whether there are that
+ * many. */
+static bool read_check(const struct what *w, enum fault which, long at)
+{
+    const int victim = nranks - 1;
+    int fired = 0, err;
+    MPI_Count got;
+
+    if (rank == victim) {
+        side_clear(w->s, w->form);
+        seek(w->form, 0);
+        calls_left = at;
+        fault = which;
+        err = call(w->form, true, 0, w->s->buf, (int) w->s->count, w->s->type, &got);
+        fault = NO_FAULT;
+        fired = calls_left <= 0;
+        if ((err != MPI_SUCCESS) != (fired && which == READ))
+            report_fail("%s, %s: call %ld of the system %s, and the result is %s", forms[w->form], w->how,
+                        at, !fired ? "is none" : which == READ ? "fails" : "is short",
+                        err ? report_mpi_text(err) : "success");
+        if (err == MPI_SUCCESS)
+            side_check(w->s, w->how, w->form, w->s->size);
+    }
+    MPI_Bcast(&fired, 1, MPI_INT, victim, MPI_COMM_WORLD);
+    if (rank == 0 && rank != victim)
+        unlocked_check(w->how);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return fired;
+}
+
+static void reads_check(const struct view *v, const struct way *way, bool is_contig_mem,
+                        bool is_contig_file)
+{
+    const struct view whole = WHOLE_FILE(0);
+    char how[120];
+    struct side s;
+    MPI_Datatype type;
+    MPI_Info info;
+
+    snprintf(how, sizeof(how), "%sromio_ds_read %s, %s memory, %s file%s", way->driver, way->sieving,
+             is_contig_mem ? "contiguous" : "strided", is_contig_file ? "contiguous" : "strided",
+             way->is_atomic ? ", atomic" : "");
+    MPI_Type_vector(BLOCK / 4, 1, is_contig_mem ? 1 : 3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    side_make(&s, MEM__PAGEABLE, type, BLOCKS, 0);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "ind_rd_buffer_size", "2000");
+    MPI_Info_set(info, "romio_ds_read", way->sieving);
+    file_fill((MPI_Offset) nranks * BLOCKS * BLOCK);
+    file_open_with(way->driver, MPI_MODE_RDWR, info);
+    CHECK_MPI(MPI_File_set_atomicity(file, way->is_atomic));
+    if (!is_contig_file)
+        CHECK_MPI(MPI_File_set_view(file, v->disp, v->etype, v->filetype, "native", MPI_INFO_NULL));
+    for (enum form form = AT; form <= INDIVIDUAL; form++) {
+        const struct what w = { form, true, &s, is_contig_file ? &whole : v, how };
+
+        if (rank == nranks - 1)
+            file_put(w.v, 0, form, s.size);
+        for (int which = READ; which <= HALF_READ; which += HALF_READ - READ) {
+            long at = 1;
+
+            while (at <= MAX_CALLS && read_check(&w, which, at))
+                at++;
+            CHECK(at > 1);
+        }
+    }
+    CHECK_MPI(MPI_File_close(&file));
+    MPI_Info_free(&info);
+    side_free(&s);
+    MPI_Type_free(&type);
+}
+
+/* ---- messages ---- */
+
+/* Accesses that are interleaved take messages, also if a process between them has no data. */
+static void interleaved_check(const struct view *v)
+{
+    static const enum form collective[] = { AT_ALL, I_AT_ALL };
+    char buf[BLOCKS * BLOCK] = "";
+    MPI_Count got;
+    long sends;
+
+    file_open(MPI_MODE_RDWR, MPI_INFO_NULL);
+    CHECK_MPI(MPI_File_set_view(file, v->disp, v->etype, v->filetype, "native", MPI_INFO_NULL));
+    for (int i = 0; i < 4; i++) {
+        fault = SEND;
+        calls_left = 1 << 30;
+        CHECK_MPI(call(collective[i / 2], i % 2, 0, buf, rank == 1 ? 0 : (int) sizeof(buf), MPI_BYTE, &got));
+        fault = NO_FAULT;
+        sends = (1 << 30) - calls_left;
+        MPI_Allreduce(MPI_IN_PLACE, &sends, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+        if (sends == 0)
+            report_fail("%s: no messages, but the accesses are interleaved", forms[collective[i / 2]]);
+    }
+    CHECK_MPI(MPI_File_close(&file));
+}
+
+/* ---- close ---- */
+
+static int errors_of_close;
+
+static void close_handler(MPI_File * fh, int *err, ...)
+{
+    int class;
+
+    MPI_Error_class(*err, &class);
+    CHECK(class == MPI_ERR_IO);
+    errors_of_close++;
+}
+
+/* The last process's call fails; the file is closed nevertheless. */
+static void close_check(void)
+{
+    MPI_Errhandler handler;
+    int err;
+
+    MPI_File_create_errhandler(close_handler, &handler);
+    file_open(MPI_MODE_RDWR, MPI_INFO_NULL);
+    MPI_File_set_errhandler(file, handler);
+    MPI_Errhandler_free(&handler);
+    calls_left = 1;
+    if (rank == nranks - 1)
+        fault = CLOSE;
+    err = MPI_File_close(&file);
+    fault = NO_FAULT;
+    CHECK((err != MPI_SUCCESS) == (rank == nranks - 1));
+    CHECK(errors_of_close == (rank == nranks - 1));
+    CHECK(file == MPI_FILE_NULL);
+}
+
 void broken(void)
 {
     struct view v = {.etype = MPI_BYTE,.disp = (MPI_Offset) rank * BLOCK,.esize = 1,.block = BLOCK,
@@ -214,5 +402,11 @@ void broken(void)
     forms_check(&v, MEM__PAGEABLE, true, false);
     forms_check(&v, MEM__PAGEABLE, false, false);
     forms_check(&v, MEM__PAGEABLE, false, true);
+    for (int i = 0; i < NWAYS; i++)
+        for (int kind = 0; kind < 4; kind++)
+            reads_check(&v, &ways[i], kind & 1, kind & 2);
+    if (nranks > 2)
+        interleaved_check(&v);
+    close_check();
     MPI_Type_free(&v.filetype);
 }

@@ -109,6 +109,13 @@ void limit_set(MPI_Offset sz);
 /* Reads and messages within collective operations that fail: broken.c. */
 void broken(void);
 
+/* A shared file pointer that fails: pointer.c. */
+void pointer(void);
+/* Requests of operations that the system does beside the program: requests.c. */
+void requests_of_system(void);
+/* Views, datatypes, counts and calls that are not common: rules.c. */
+void rules(void);
+
 /* GPUDirect Storage: storage.c.
  *   what  (IN)  "storage", and "half-", "no-" before it */
 void storage(const char *what);

@@ -16,6 +16,9 @@
  *     files atomic                   overlapping writes and reads in atomic mode
  *     files full                     writes beyond the limit of a file's size
  *     files broken                   reads and ROMIO's own messages that fail
+ *     files pointer                  a shared file pointer that fails
+ *     files requests                 requests of operations that the system does beside the program
+ *     files rules                    views, datatypes, counts and calls that are not common
  *     files storage|half-storage|no-storage    GPUDirect Storage that moves all, half, or nothing; with a
  *                                    minimum of 8192 bytes
  *
@@ -65,6 +68,12 @@ int main(int argc, char **argv)
         full();
     else if (strcmp(argv[1], "broken") == 0)
         broken();
+    else if (strcmp(argv[1], "pointer") == 0)
+        pointer();
+    else if (strcmp(argv[1], "requests") == 0)
+        requests_of_system();
+    else if (strcmp(argv[1], "rules") == 0)
+        rules();
     else if (strstr(argv[1], "storage"))
         storage(argv[1]);
     else

@@ -4,12 +4,16 @@
  */
 
 /* Tests sessions that begin and end while another one, or MPI_Init, keeps MPI initialised: GPU
- * buffers work in all of them, and no resources are left after the last. (ch3 cannot be initialised
+ * buffers and files work in all of them, and no resources are left after the last. (ch3 cannot be initialised
  * again.) */
 
 #include "gpu.h"
 #include "report.h"
 #include "strided.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static void transfers_run(MPI_Comm comm)
 {
@@ -23,6 +27,20 @@ static void transfers_run(MPI_Comm comm)
         strided_both_ways(&s);
         strided_free(&s);
     }
+}
+
+/* MPI-IO, also before MPI_Init. */
+static void file_write(MPI_Comm comm)
+{
+    const char *tmp = getenv("TMPDIR");
+    char name[300];
+    MPI_File file;
+
+    snprintf(name, sizeof(name), "%s/gpudt-sessions-%d", tmp ? tmp : "/tmp", (int) getpid());
+    CHECK_MPI(MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                            MPI_INFO_NULL, &file));
+    CHECK_MPI(MPI_File_write_at(file, 0, name, 10, MPI_BYTE, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_close(&file));
 }
 
 static void nothing_is_left(void)
@@ -51,6 +69,7 @@ int main(void)
         CHECK_MPI(MPI_Comm_create_from_group(group, "sessions", MPI_INFO_NULL, MPI_ERRORS_RETURN,
                                              &comm));
         transfers_run(comm);
+        file_write(comm);
         MPI_Group_free(&group);
         MPI_Comm_free(&comm);
         CHECK_MPI(MPI_Session_finalize(&session));
