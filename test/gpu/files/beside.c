@@ -5,8 +5,8 @@
 
 /* What a program does beside nonblocking collective operations: it moves the file pointer, which their
  * completion leaves; calls blocking operations of the file, also when processes have tested the pending
- * ones differently often; and waits for one in a thread while another thread is in a blocking operation of
- * another file. Buffers in GPU memory take several rounds, with a small MPIR_CVAR_GPUDT_FILE_CHUNK. */
+ * ones differently often; waits for one in a thread while another thread is in a blocking operation of
+ * another file; and waits for those of two files, in different orders. Buffers in GPU memory take several rounds, with a small MPIR_CVAR_GPUDT_FILE_CHUNK. */
 
 #include "files.h"
 
@@ -122,6 +122,55 @@ static void calls_crossed(enum mem_kind kind)
     all_check(mark, "a write across a blocking call");
 }
 
+/* Calls that wait for other processes, after these have tested the pending operation differently often. */
+static void settings(enum mem_kind kind)
+{
+    const unsigned mark = 10 * (unsigned) rank + 1;
+    MPI_Request request;
+
+    all_make(kind, mark);
+    for (int i = 0; i < NOPS; i++) {
+        CHECK_MPI(MPI_File_iwrite_at_all(file, i * N, sides[i].buf, N, MPI_INT, &request));
+        if (rank == 0)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        if (i == 0)
+            CHECK_MPI(MPI_File_set_atomicity(file, 1));
+        else if (i == 1)
+            CHECK_MPI(MPI_File_preallocate(file, 1));
+        else
+            CHECK_MPI(MPI_File_set_info(file, MPI_INFO_NULL));
+        if (rank != 0)
+            CHECK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_MPI(MPI_File_set_atomicity(file, 0));
+    }
+    all_check(mark, "a write before a setting");
+}
+
+/* Processes wait for the operations of two files in different orders. */
+static void two_files(enum mem_kind kind)
+{
+    const unsigned mark = 10 * (unsigned) rank + 1;
+    MPI_Request requests[2];
+    MPI_File other;
+
+    all_make(kind, mark);
+    CHECK_MPI(MPI_File_open(MPI_COMM_WORLD, file_path(), MPI_MODE_RDWR, MPI_INFO_NULL, &other));
+    CHECK_MPI(MPI_File_set_view(other, view.disp, MPI_INT, MPI_INT, "native", MPI_INFO_NULL));
+    for (int i = 0; i < 2; i++) {
+        const int first = rank % 2;
+
+        CHECK_MPI(MPI_File_iwrite_at_all(file, 0, sides[0].buf, N, MPI_INT, &requests[first]));
+        CHECK_MPI(MPI_File_iwrite_at_all(other, N, sides[1].buf, N, MPI_INT, &requests[1 - first]));
+        if (i == 0)
+            CHECK_MPI(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+        for (int k = 0; k < 2; k++)
+            CHECK_MPI(MPI_Wait(&requests[k], MPI_STATUS_IGNORE));
+    }
+    CHECK_MPI(MPI_File_write_at_all(other, 2 * N, sides[2].buf, N, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_MPI(MPI_File_close(&other));
+    all_check(mark, "writes to two files");
+}
+
 static void *other_file_write(void *other)
 {
     CHECK_MPI(MPI_File_write_at_all(*(MPI_File *) other, 2 * N, sides[2].buf, N, MPI_INT, MPI_STATUS_IGNORE));
@@ -161,5 +210,7 @@ void beside(void)
         blocking_calls(kinds[i]);
         calls_crossed(kinds[i]);
         other_file(kinds[i]);
+        settings(kinds[i]);
+        two_files(kinds[i]);
     }
 }

@@ -12,6 +12,8 @@
  * buffer for all of a file. So a file's operations form a queue: one is begun when all earlier ones
  * are complete in this process, by whatever call of the program polls one of them. Until then it
  * takes no memory for data. A blocking operation, which uses that buffer, completes them all first.
+ * Processes may wait for operations on several files in different orders: a call that polls one takes
+ * those of other files further, too.
  *
  * An error in a process is reported by its request when all rounds are done: other processes wait
  * for this one to take part. Must not know how buffers are packed. */
@@ -46,6 +48,13 @@ struct MPIOI_Gpudt_pending {
 };
 
 typedef struct MPIOI_Gpudt_pending pending_t;
+
+/* The files whose queues are not empty; accessed as the queues are. */
+struct waiting_file {
+    struct waiting_file *next;
+    ADIO_File fd;
+};
+static struct waiting_file *waiting_files;
 
 /* Whether a thread has the queues of all files. Not ROMIO's lock: a thread keeps that while a blocking
  * operation waits for other processes, which may wait for a pending one of this process. */
@@ -213,16 +222,45 @@ static enum step pending_advance(pending_t * p)
 
 /* ---- requests ---- */
 
-/* Take a file's queue as far as it goes.
- *   until  (IN)  not farther than to the end of this operation; NULL: of the last */
-static void queue_advance(ADIO_File fd, pending_t * until)
+/* Take a file's queue, which is not empty, as far as it goes. When it is empty, the file may have been
+ * closed.
+ *   until  (IN)  not farther than to the end of this operation; NULL: of the last
+ * Returns whether the queue is empty. */
+static int queue_advance(ADIO_File fd, const pending_t * until)
 {
+    pending_t *p = fd->gpudt_pending;
     enum step step = STARTED;
 
-    while (!(until && is_complete(until)) && fd->gpudt_pending && step != WAITS) {
-        step = pending_advance(fd->gpudt_pending);
-        if (step == ENDED && fd->gpudt_pending)
-            pending_begin(fd->gpudt_pending);
+    while (p && step != WAITS) {
+        pending_t *next = p->next;
+        const int is_until = p == until;
+
+        step = pending_advance(p);
+        if (step == ENDED) {
+            p = next;
+            if (p)
+                pending_begin(p);
+            if (is_until)
+                break;
+        }
+    }
+    return p == NULL;
+}
+
+/* Take the queues of all files as far as they go.
+ *   until  (IN)  not farther than to the end of this operation in its file; NULL: all of them */
+static void queues_advance(const pending_t * until)
+{
+    const ADIO_File fd = until ? until->r.fd : NULL;
+    struct waiting_file **at = &waiting_files, *w;
+
+    while ((w = *at)) {
+        if (queue_advance(w->fd, w->fd == fd ? until : NULL)) {
+            *at = w->next;
+            ADIOI_Free(w);
+        } else {
+            at = &w->next;
+        }
     }
 }
 
@@ -233,9 +271,8 @@ static int poll_fn(void *extra_state, MPI_Status * status)
     if (MPL_atomic_acquire_load_int(&queues_wanted) > 0) {
         MPL_thread_yield();
     } else if (queues_try()) {
-        /* the file may be closed when it is complete */
         if (!is_complete(p))
-            queue_advance(p->r.fd, p);
+            queues_advance(p);
         queues_leave();
     }
     return MPI_SUCCESS;
@@ -247,7 +284,7 @@ void MPIOI_Gpudt_pending_end(ADIO_File fd)
 
     while (!is_done) {
         queues_take();
-        queue_advance(fd, NULL);
+        queues_advance(NULL);
         is_done = fd->gpudt_pending == NULL;
         queues_leave();
     }
@@ -311,14 +348,22 @@ static int request_make(pending_t * p)
 static void pending_enqueue(pending_t * p)
 {
     pending_t **end = &p->r.fd->gpudt_pending;
+    struct waiting_file *w = ADIOI_Malloc(sizeof(*w));
 
     queues_take();
     while (*end)
         end = &(*end)->next;
     *end = p;
-    if (p->r.fd->gpudt_pending == p)
+    if (p->r.fd->gpudt_pending == p) {
+        w->next = waiting_files;
+        w->fd = p->r.fd;
+        waiting_files = w;
+        w = NULL;
         pending_begin(p);
+    }
     queues_leave();
+    if (w)
+        ADIOI_Free(w);
 }
 
 /* Start an operation that may take several rounds. Without a request it is not started, and others
