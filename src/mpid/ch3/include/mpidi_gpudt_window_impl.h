@@ -131,6 +131,7 @@ struct MPIDI_Gpudt_win {
     struct MPIDI_Gpudt_win_origin *origins;     /* each process */
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
+    unsigned nwaits;            /* for copies */
     int njoined;                /* puts and gets that have joined others since the last wait */
     bool has_series;            /* before the last wait, there were some */
     struct MPIDI_Gpudt_copy *spare;     /* memory for more, of those that have ended */

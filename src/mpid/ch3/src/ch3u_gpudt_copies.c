@@ -14,6 +14,7 @@
 #include "mpidi_gpudt_window_impl.h"
 
 #define MAX_COPIES 256          /* of a window in flight */
+#define POKE_EACH 4             /* waits for copies: progress takes a twentieth of a short one's time */
 
 struct MPIDI_Gpudt_copy {
     struct MPIDI_Gpudt_copy *next, *prev;       /* of the window; of its spare ones only next */
@@ -113,8 +114,8 @@ static void others_poke(const struct MPIDI_Gpudt_win *w)
 
 /* Nothing else of a flush enters the progress engine if all operations were the origin's GPU's. Programs that
  * look for a change of a window again and again would wait for ever for a process that needs an answer of
- * this one. So there is progress once in any case, while a copy is under way, and again and again if that
- * takes long; then other threads go on, too. */
+ * this one. So there is progress in some of these calls in any case, while a copy is under way, and again and
+ * again if that takes long; then other threads go on, too. */
 void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
     struct MPIDI_Gpudt_copy *copy;
@@ -129,7 +130,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
     copy = copy_last(w, rank);
     if (copy)
         MPIR_Gpudt_urge(copy->op);
-    if (w->is_exposed)
+    if (w->is_exposed && w->nwaits++ % POKE_EACH == 0)
         others_poke(w);
     while ((copy = copy_last(w, rank))) {
         mpi_errno = MPIR_Gpudt_test_urgent(copy->op, &done);

@@ -7,6 +7,7 @@
  * (ch3u_gpudt_winacc.c). Must not know how. */
 
 #include "mpidimpl.h"
+#include "mpidi_gpudt_msg.h"
 #include "mpidi_gpudt_window_impl.h"
 #include "tuning/gpudt_tuning.h"
 

@@ -109,10 +109,11 @@ int MPII_Gpudt_memops_order(const void *addr, const MPIR_Gpudt_ptr_t * ptr)
     else if (!MPL_atomic_acquire_load_int(&engine->memops_refused))
         mpi_errno = settle(engine, addr);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    /* An error there is not of the memory's context */
     if (current && current != engine->ctx) {
         MPII_Gpudt_ctx_leave(drv, &entered);
-        entered.ctx = NULL;
-        mpi_errno = settle_private(engine);
+        if (MPII_Gpudt_ctx_enter(drv, ptr->device, current, &entered) == MPI_SUCCESS)
+            settle_private(engine);
     }
 
   fn_exit:

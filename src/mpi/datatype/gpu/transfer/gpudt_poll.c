@@ -8,6 +8,7 @@
 #include "mpiimpl.h"
 #include "gpudt_batch.h"
 #include "gpudt_run.h"
+#include "tuning/gpudt_tuning.h"
 
 #define FLAG_LOOKS 1000         /* checks of a flag by calls that do not block, before the driver is
                                  * asked */
@@ -119,16 +120,15 @@ static bool copy_is_early(MPIR_Gpudt_op * op)
     return false;
 }
 
-int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+/*   is_urgent  (IN)  look also at a copy that others come before */
+static int op_test(MPIR_Gpudt_op * op, bool is_urgent, int *done)
 {
     int mpi_errno = MPI_SUCCESS;
     bool is_done = false;
     const struct MPII_Gpudt_flag *last;
 
-    MPIR_FUNC_ENTER;
-
     op->is_blocking = false;
-    if (!copy_is_early(op) && !flag_is_awaited(op)) {
+    if ((is_urgent || !copy_is_early(op)) && !flag_is_awaited(op)) {
         last = flag_last(op);
         if (last && !MPL_atomic_acquire_load_int(&op->queued.is_queued) &&
             op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_is_set(last)) {
@@ -141,6 +141,16 @@ int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
             MPII_Gpudt_timing_look(&op->timing);
     }
     *done = is_done;
+    return mpi_errno;
+}
+
+int MPIR_Gpudt_test(MPIR_Gpudt_op * op, int *done)
+{
+    int mpi_errno;
+
+    MPIR_FUNC_ENTER;
+
+    mpi_errno = op_test(op, false, done);
 
     MPIR_FUNC_EXIT;
     return mpi_errno;
@@ -176,16 +186,30 @@ void MPIR_Gpudt_urge(MPIR_Gpudt_op * op)
 
 int MPIR_Gpudt_test_urgent(MPIR_Gpudt_op * op, int *done)
 {
+    int mpi_errno = MPI_SUCCESS;
     const struct MPII_Gpudt_flag *last;
+    MPL_time_t start, now;
+    double seconds;
+
+    MPIR_FUNC_ENTER;
 
     MPIR_Gpudt_urge(op);
     last = flag_last(op);
     if (last && op->queued.mpi_errno == MPI_SUCCESS && MPII_Gpudt_flag_spin(last)) {
         op_end(op);
         *done = true;
-        return MPI_SUCCESS;
+        goto fn_exit;
     }
-    return MPIR_Gpudt_test(op, done);
+    MPL_wtime(&start);
+    do {
+        mpi_errno = op_test(op, true, done);
+        MPL_wtime(&now);
+        MPL_wtime_diff(&start, &now, &seconds);
+    } while (!*done && last == NULL && seconds < MPII_GPUDT_FLAG_SECONDS);
+
+  fn_exit:
+    MPIR_FUNC_EXIT;
+    return mpi_errno;
 }
 
 void MPIR_Gpudt_free(MPIR_Gpudt_op * op)
