@@ -458,8 +458,8 @@ static CUresult handle_open(struct MPII_Gpudt_mapping *m)
     CUresult res;
 
     res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if ((res == CUDA_ERROR_ALREADY_MAPPED || res == CUDA_ERROR_INVALID_HANDLE) && MPII_Gpudt_engine_is_idle(m->engine) &&
-        stale_close(m->engine, &m->export))
+    if ((res == CUDA_ERROR_ALREADY_MAPPED || res == CUDA_ERROR_INVALID_HANDLE) &&
+        MPII_Gpudt_engine_is_idle(m->engine) && stale_close(m->engine, &m->export))
         res = drv->cuIpcOpenMemHandle(&m->mem, m->export.handle,
                                       CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     return res;
