@@ -63,6 +63,18 @@ def send(pids, number):
             pass
 
 
+def thread_level(prefix):
+    """The level of threads that an installed MPI was configured for; multiple if it does not say."""
+    levels = {"no": "single", "single": "single", "funneled": "funneled", "serialized": "serialized"}
+    try:
+        shown = subprocess.run([os.path.join(prefix, "bin/mpichversion"), "-configure"],
+                               capture_output=True, text=True, errors="replace").stdout
+    except OSError:
+        shown = ""
+    found = re.search(r"--enable-threads=(\w+)|--disable-threads", shown)
+    return levels.get(found.group(1) or "no", "multiple") if found else "multiple"
+
+
 def memory_gigabytes():
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**30
 
@@ -109,7 +121,7 @@ class Runner:
         command += [] if have["cxx"] else ["--disable-cxx"]
         command += args.configure_option
         # The arguments that MPICH's configure passes to the suite's.
-        settings = {"FROM_MPICH": "yes", "MPICH_THREAD_LEVEL": "MPI_THREAD_MULTIPLE",
+        settings = {"FROM_MPICH": "yes", "MPICH_THREAD_LEVEL": f"MPI_THREAD_{thread_level(args.prefix).upper()}",
                     "MPICH_ENABLE_FC": "yes" if have["f90"] else "no",
                     "MPICH_ENABLE_CXX": "yes" if have["cxx"] else "no",
                     "MPI_SIZEOF_AINT": "8", "MPI_SIZEOF_OFFSET": "8", "nameserv_name": "pmi",

@@ -227,6 +227,8 @@ static void threads(void)
     const unsigned long long before = nmessages();
     pthread_t id;
 
+    if (!report_may_thread(NULL))
+        return;
     begin(2 * (NTURNS + 1) * BLOCK * sizeof(int));
     for (int i = 0; i < BLOCK; i++)
         host[i] = 1000000 * (rank + 1) + i;

@@ -239,6 +239,8 @@ static void dynamic(void)
 
 static void threads(void)
 {
+    if (!report_may_thread(NULL))
+        return;
     nthreads = MAX_THREADS;
     atomic();
 }
@@ -439,6 +441,8 @@ static void others(void)
     struct mem mem;
     MPI_Win win;
 
+    if (!report_may_thread(NULL))
+        return;
     window_make(&mem, 64, &win);
     CHECK_MPI(MPI_Win_lock_all(0, win));
     locks_wait();

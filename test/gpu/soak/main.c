@@ -24,6 +24,7 @@
 int rank, nprocs;
 static CUstream load_stream;
 static struct mem load_mem;
+static int may_thread;
 
 /* A thread of the program: short messages on a communicator of its own. */
 static void *thread(void *arg)
@@ -65,7 +66,7 @@ static void turn(struct rng *rng, struct rng *own, unsigned seed)
 
     CHECK_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]));
     CHECK_MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comms[1]));
-    if (pthread_create(&other, NULL, thread, &comms[0]))
+    if (may_thread && pthread_create(&other, NULL, thread, &comms[0]))
         exit(3);
     load_start();
     messages(rng, own, seed, comms[1]);
@@ -75,7 +76,8 @@ static void turn(struct rng *rng, struct rng *own, unsigned seed)
     }
     if (has_file)
         file(rng, own, seed + 2000, comms[1]);
-    pthread_join(other, NULL);
+    if (may_thread)
+        pthread_join(other, NULL);
     CU(StreamSynchronize(load_stream));
     CHECK_MPI(MPI_Comm_free(&comms[1]));
     CHECK_MPI(MPI_Comm_free(&comms[0]));
@@ -111,6 +113,7 @@ int main(int argc, char **argv)
     report_time_limit((unsigned) (3 * seconds) + 100);
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
+    may_thread = report_may_thread("messages of another thread");
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &nprocs);

@@ -6,6 +6,7 @@
 /* Tests the state of a datatype: built once, shared, freed with the last reference; several threads
  * that build it at the same time get a single one. */
 
+#include "report.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -157,10 +158,10 @@ int main(void)
     int provided;
 
     MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
-    UNIT_CHECK(provided == MPI_THREAD_MULTIPLE);
     test_references();
     test_commit();
-    test_threads();
+    if (report_may_thread("several threads"))
+        test_threads();
     MPI_Finalize();
     return unit_done();
 }

@@ -48,6 +48,13 @@ struct report_case {
     void (*run) (void);
 };
 
+/* Whether several threads may call MPI at a time, which the test has asked for. Not in a build with
+ * another level of threads (--enable-threads): then it prints what is not run, after `NOT RUN: `, which
+ * check-gpu repeats.
+ *   part  (IN)  what the test leaves out then; NULL if nothing else is left of it, so that report_done
+ *               does not say that there were no errors */
+int report_may_thread(const char *part);
+
 /* Run those of n cases that have a name; a failure is counted if there is none. name may be NULL. */
 void report_case_run(const struct report_case *cases, size_t n, const char *name);
 

@@ -172,6 +172,8 @@ static void threads(void)
     static struct scene s[NTHREADS];
     pthread_t thread[NTHREADS];
 
+    if (!report_may_thread(NULL))
+        return;
     for (int i = 0; i < NTHREADS; i++) {
         scene_make(&s[i], WINDOW);
         locks_get(&s[i]);
