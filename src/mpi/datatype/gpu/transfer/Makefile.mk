@@ -10,6 +10,7 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_data.h    \
     src/mpi/datatype/gpu/transfer/gpudt_flight.h  \
     src/mpi/datatype/gpu/transfer/gpudt_hostcopy.h \
+    src/mpi/datatype/gpu/transfer/gpudt_lane.h    \
     src/mpi/datatype/gpu/transfer/gpudt_launch.h  \
     src/mpi/datatype/gpu/transfer/gpudt_move.h    \
     src/mpi/datatype/gpu/transfer/gpudt_offer.h   \
@@ -39,6 +40,7 @@ mpi_core_sources +=                                \
     src/mpi/datatype/gpu/transfer/gpudt_external.c \
     src/mpi/datatype/gpu/transfer/gpudt_flight.c   \
     src/mpi/datatype/gpu/transfer/gpudt_hostcopy.c \
+    src/mpi/datatype/gpu/transfer/gpudt_lane.c     \
     src/mpi/datatype/gpu/transfer/gpudt_launch.c   \
     src/mpi/datatype/gpu/transfer/gpudt_op.c       \
     src/mpi/datatype/gpu/transfer/gpudt_pack.c     \

@@ -201,7 +201,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
     local.src.type = local.dst.type = NULL;
     local.mapping = NULL;
     local.mapped = NULL;
-    local.is_alone = false;
+    local.is_alone = local.may_leave = false;
     local.max_blocks = 0;
     local.ahead = NULL;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");

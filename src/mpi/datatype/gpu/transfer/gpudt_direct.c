@@ -10,6 +10,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
+#include "gpudt_lane.h"
 #include "gpudt_offer.h"
 #include "gpudt_shared.h"
 #include "gpudt_start.h"
@@ -295,6 +296,7 @@ static int copy_start(const MPIR_Gpudt_offer_t * offer, const void *type,
     MPII_Gpudt_buffer_part(buffer, 0, n, is_push ? &work->src : &work->dst);
     *is_taken = true;
     work->queued.may_wait = work->queued.may_lead = copy == COPY__PULL;
+    work->may_leave = copy != COPY__PULL_NOW;
     /* Those of a collective wait for each other */
     if (copy != COPY__PULL_NOW && MPII_Gpudt_within(buffer, offer) == MPII_GPUDT_WITHIN__COPIER)
         MPII_Gpudt_timing_begin(&work->timing, is_idle(engine),

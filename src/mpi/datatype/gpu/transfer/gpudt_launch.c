@@ -11,6 +11,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
+#include "gpudt_lane.h"
 #include "gpudt_rowcopy.h"
 #include "gpudt_stream.h"
 #include "tuning/gpudt_tuning.h"
@@ -257,9 +258,11 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
         in->allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY2D);
         MPII_Gpudt_plan_make(in, &plan);
     }
+    if (m->may_leave)
+        *m->may_leave = MPII_Gpudt_lane_least(m->engine, m->lane, m->len);
     struct MPII_Gpudt_launch launch = {
         .engine = m->engine,
-        .lane = m->lane,
+        .lane = m->may_leave ? *m->may_leave : m->lane,
         .kernel = plan.kernel,
         .grid = plan.grid,
         .args = &plan.args,

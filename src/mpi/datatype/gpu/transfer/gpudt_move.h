@@ -43,6 +43,8 @@ struct MPII_Gpudt_move {
                                          * not requested */
     bool is_waited_for;         /* the caller blocks until the end */
     struct MPII_Gpudt_queued *may_queue;        /* NULL: must not be queued */
+    enum MPII_Gpudt_lane_e *may_leave;  /* gets the lane in which it runs if it is not queued; NULL:
+                                         * that is `lane` */
     struct MPII_Gpudt_ahead *ahead;     /* NULL: none */
     int max_blocks;             /* of the kernel; 0: no limit */
 };

@@ -68,7 +68,7 @@ MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
         op->mapped = NULL;
         op->n = n;
         op->lane = lane;
-        op->is_alone = op->timing.is_on = false;
+        op->is_alone = op->may_leave = op->timing.is_on = false;
         op->max_blocks = 0;
         op->ahead = NULL;
         op->queued.may_lead = op->queued.ends_with_batch = op->queued.may_wait = false;

@@ -64,6 +64,7 @@ struct MPIR_Gpudt_op {
     struct MPII_Gpudt_ahead *ahead;     /* of the step of a staged segment; NULL: none */
     int max_blocks;             /* of a kernel that packs or unpacks; 0: no limit */
     enum MPII_Gpudt_lane_e lane;
+    bool may_leave;             /* the lane, if its one slice gets a launch of its own */
     MPII_Gpudt_engine_t *engine;        /* of the lead (see gpudt_route.h), which also provides the
                                          * work areas */
     bool is_direct;

@@ -214,7 +214,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
 
     local.mapping = NULL;
     local.mapped = NULL;
-    local.is_alone = false;
+    local.is_alone = local.may_leave = false;
     local.max_blocks = 0;
     local.ahead = NULL;
     for (int i = 0; i < 2; i++)

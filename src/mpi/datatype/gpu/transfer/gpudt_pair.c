@@ -10,6 +10,7 @@
 #include "gpudt_batch.h"
 #include "gpudt_choice.h"
 #include "gpudt_error.h"
+#include "gpudt_lane.h"
 #include "gpudt_launch.h"
 #include "tuning/gpudt_tuning.h"
 #include "gpudt_plan_cache.h"
@@ -140,9 +141,11 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
         pair_copy(p, &plan, &is_started);
     if (is_started)
         goto fn_exit;
+    if (p->may_leave)
+        *p->may_leave = MPII_Gpudt_lane_least(p->engine, p->lane, p->len);
     struct MPII_Gpudt_launch launch = {
         .engine = p->engine,
-        .lane = p->lane,
+        .lane = p->may_leave ? *p->may_leave : p->lane,
         .kernel = plan.kernel,
         .grid = plan.grid,
         .args = &plan.args,

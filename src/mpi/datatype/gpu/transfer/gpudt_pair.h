@@ -21,6 +21,7 @@ struct MPII_Gpudt_pair {
     struct MPII_Gpudt_flag *flag;       /* as in struct MPII_Gpudt_move */
     bool is_waited_for;
     struct MPII_Gpudt_queued *may_queue;        /* as in struct MPII_Gpudt_move */
+    enum MPII_Gpudt_lane_e *may_leave;  /* as there */
 };
 
 /* Whether a kernel of an engine can move from one datatype to another: it is allowed, and the

@@ -26,7 +26,7 @@
 #include "gpudt_offer.h"
 #include "tuning/gpudt_tuning.h"
 #include "gpudt_op.h"
-#include "gpudt_start.h"
+#include "gpudt_lane.h"
 #include "gpudt_vars.h"
 #include "driver/gpudt_sharing.h"
 #include "engine/gpudt_memops.h"

@@ -10,6 +10,7 @@
 #include "mpiimpl.h"
 #include "gpudt_buffer_impl.h"
 #include "gpudt_error.h"
+#include "gpudt_lane.h"
 #include "tuning/gpudt_tuning.h"
 #include "gpudt_offer.h"
 #include "gpudt_start.h"

@@ -8,7 +8,6 @@
 #include "mpiimpl.h"
 #include "gpudt_start.h"
 #include "gpudt_error.h"
-#include "tuning/gpudt_tuning.h"
 #include "gpudt_route.h"
 #include "gpudt_run.h"
 #include "gpudt_vars.h"
@@ -114,17 +113,4 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op)
   fn_fail:
     MPII_Gpudt_op_release(local);
     return mpi_errno;
-}
-
-enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine, bool is_push,
-                                              int64_t n)
-{
-    const enum MPII_Gpudt_lane_e first = is_push ? MPII_GPUDT_LANE__PACK : MPII_GPUDT_LANE__UNPACK;
-    const enum MPII_Gpudt_lane_e second = is_push ? MPII_GPUDT_LANE__PUSH : MPII_GPUDT_LANE__PULL;
-
-    /* A limit of blocks is meant for all kernels at a time */
-    if (n < MPII_GPUDT_BESIDE_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
-        return first;
-    return MPL_atomic_relaxed_load_int(&engine->nlong[second]) <
-        MPL_atomic_relaxed_load_int(&engine->nlong[first]) ? second : first;
 }

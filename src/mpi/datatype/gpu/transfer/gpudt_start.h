@@ -19,12 +19,4 @@ int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
  * max_blocks set, which is not copied but taken over. */
 int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op);
 
-/* The lane for a copy of n bytes between the GPUs of two processes, or for packing what is to be copied,
- * beside others. Between the kernels of one stream the link is idle for as long as it takes to move some
- * MiB: the second one starts when the first has ended, and waits for what it reads first. Long copies
- * therefore use two streams in turns.
- *   is_push  (IN)  to the other GPU; else from there */
-enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine, bool is_push,
-                                              int64_t n);
-
 #endif /* GPUDT_START_H_INCLUDED */

@@ -34,6 +34,17 @@ static int step_cpu(const struct MPII_Gpudt_side *side, const struct MPII_Gpudt_
     return MPI_SUCCESS;
 }
 
+static bool op_is_one_slice(const MPIR_Gpudt_op * op)
+{
+    return op->n <= op->slice_sz;
+}
+
+/* Where a move gets its lane if it gets a launch of its own, or NULL: as in struct MPII_Gpudt_move. */
+static enum MPII_Gpudt_lane_e *may_leave(MPIR_Gpudt_op * op)
+{
+    return op->may_leave && op_is_one_slice(op) ? &op->lane : NULL;
+}
+
 /* From source to destination, one of which is contiguous. */
 static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
                        struct MPII_Gpudt_flag *flag)
@@ -53,6 +64,7 @@ static int step_direct(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
         .flag = flag,
         .is_waited_for = op->is_blocking,
         .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued,
+        .may_leave = may_leave(op),
         .ahead = op->ahead,
         .max_blocks = op->max_blocks
     };
@@ -82,7 +94,8 @@ static int step_pair(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice,
         .len = slice->len,
         .flag = flag,
         .is_waited_for = op->is_blocking,
-        .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued
+        .may_queue = op->is_blocking || op->is_alone ? NULL : &op->queued,
+        .may_leave = may_leave(op)
     };
 
     return MPII_Gpudt_pair_start(&pair);
@@ -122,11 +135,6 @@ static int step_by_area(MPIR_Gpudt_op * op, const struct MPII_Gpudt_slice *slice
         default:
             return step_cpu(side, slice, unpack);
     }
-}
-
-static bool op_is_one_slice(const MPIR_Gpudt_op * op)
-{
-    return op->n <= op->slice_sz;
 }
 
 int MPII_Gpudt_step_record(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, int i)
@@ -200,6 +208,8 @@ int MPII_Gpudt_step_start(MPIR_Gpudt_op * op, struct MPII_Gpudt_slice *slice, in
     mpi_errno = !op->is_direct ? step_by_area(op, slice, i, flag) :
         op->src.type && op->dst.type ? step_pair(op, slice, flag) : step_direct(op, slice, flag);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (op->is_direct)
+        op->step[i].lane = op->lane;
 
     if (is_waited_for && !op->is_blocking)
         step_note(op, slice, i, flag);
