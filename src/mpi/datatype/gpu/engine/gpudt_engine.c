@@ -9,6 +9,7 @@
 #include "mpiimpl.h"
 #include "gpudt_engine.h"
 #include "gpudt_error.h"
+#include "gpudt_lock.h"
 #include "driver/gpudt_sharing.h"
 
 /*
@@ -34,6 +35,7 @@ cvars:
 
 /* Guards the callbacks for the end of an engine. */
 static MPL_initlock_t ends_lock = MPL_INITLOCK_INITIALIZER;
+static MPL_initlock_t peer_lock = MPL_INITLOCK_INITIALIZER;     /* of checks of peer access */
 
 static void streams_destroy(MPII_Gpudt_engine_t * engine)
 {
@@ -216,28 +218,32 @@ int MPII_Gpudt_engine_reenter_twice(const MPII_Gpudt_engine_t * engine, MPII_Gpu
  * own cudaDeviceEnablePeerAccess would fail; after the program's cudaDeviceDisablePeerAccess,
  * kernels of the library would fail. It is therefore checked for each transfer. If it is not enabled, the check
  * enables it for a moment, in which another thread of the program would find that it is. Where there may be
- * others, that is done once for each device. */
+ * others, that is done once for each device, by one thread at a time: of two, the second one would find what
+ * the first one has enabled. */
 bool MPII_Gpudt_engine_peer(MPII_Gpudt_engine_t * engine, const MPII_Gpudt_engine_t * peer)
 {
     const MPII_Gpudt_driver_t *drv = engine->drv;
     const int bit = peer->device < 31 ? 1 << peer->device : 0;
-    const int closed = MPL_atomic_relaxed_load_int(&engine->closed);
     unsigned flags = CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE;
-    CUresult res;
+    CUresult res = CUDA_SUCCESS;
+    int closed;
 
     if (!MPIR_CVAR_GPUDT_PEER || peer->device == engine->device ||
         drv->cuPointerGetAttribute(&flags, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, peer->sentinel) !=
         CUDA_SUCCESS || flags != CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE)
         return false;
 
-    if (MPIR_ThreadInfo.thread_provided != MPI_THREAD_SINGLE && (closed & bit))
-        return false;
-    /* The attribute may only tell what the hardware can do; this error tells that access is
-     * enabled */
-    res = drv->cuCtxEnablePeerAccess(peer->ctx, 0);
-    if (res == CUDA_SUCCESS) {
-        drv->cuCtxDisablePeerAccess(peer->ctx);
-        MPL_atomic_relaxed_store_int(&engine->closed, closed | bit);
+    MPII_Gpudt_lock(&peer_lock);
+    closed = MPL_atomic_relaxed_load_int(&engine->closed);
+    if (MPIR_ThreadInfo.thread_provided == MPI_THREAD_SINGLE || !(closed & bit)) {
+        /* The attribute may only tell what the hardware can do; this error tells that access is
+         * enabled */
+        res = drv->cuCtxEnablePeerAccess(peer->ctx, 0);
+        if (res == CUDA_SUCCESS) {
+            drv->cuCtxDisablePeerAccess(peer->ctx);
+            MPL_atomic_relaxed_store_int(&engine->closed, closed | bit);
+        }
     }
+    MPII_Gpudt_unlock(&peer_lock);
     return res == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
 }

@@ -231,6 +231,7 @@ static int update_do(struct MPII_Gpudt_update *up, MPIR_Gpudt_target_t * target,
     if (!is_good)
         goto fn_exit;
     up->is_atomic = atomic_check(up, target);
+    up->entered = &entered;
     mpi_errno = MPII_Gpudt_engine_reenter(up->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     mpi_errno = MPII_Gpudt_update_run(up, is_taken);

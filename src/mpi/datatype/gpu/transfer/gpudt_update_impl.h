@@ -40,6 +40,7 @@ struct MPII_Gpudt_update {
     uint64_t at;                /* if they do, the address of the first one */
     struct MPII_Gpudt_side window;      /* if not, where they are, with a reference to the type */
     struct MPII_Gpudt_area *gathered;   /* and GPU memory where they do */
+    MPII_Gpudt_ctx_t *entered;  /* its context is current */
     bool is_atomic;             /* others may update the window meanwhile, by atomic operations too */
     uint64_t compare;
     uint64_t value[MPII_GPUDT_UPDATE_VALUE / sizeof(uint64_t)];

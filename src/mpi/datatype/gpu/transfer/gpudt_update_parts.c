@@ -137,9 +137,13 @@ static int part_run(const struct MPII_Gpudt_update *up, int64_t first, int64_t n
     struct MPII_Gpudt_flag flag = {.word = NULL };
     bool is_entered = false, is_paused = false;
 
+    /* Functions of the program may run until it is */
+    MPII_Gpudt_ctx_leave(up->engine->drv, up->entered);
     mpi_errno = up->guard->enter(up->guard->state, up->is_atomic);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     is_entered = true;
+    mpi_errno = MPII_Gpudt_engine_reenter(up->engine, up->entered);
+    MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (up->is_apart)
         mpi_errno = part_move(up, first, n, false);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
