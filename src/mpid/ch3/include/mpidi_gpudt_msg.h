@@ -164,8 +164,14 @@ int MPIDI_Gpudt_hook_make(void);
 typedef bool (*MPIDI_Gpudt_advance_fn) (bool * has_ended);
 
 /* Have the hook also advance operations other than messages between processes.
- *   end  (IN)  cancels those that are left, in MPI_Finalize */
-void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void));
+ *   settle  (IN)  called after each pass, in which functions of the program must not run: what it does may
+ *                 release datatypes and communicators; NULL: nothing to do
+ *   end     (IN)  cancels those that are left, in MPI_Finalize */
+void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*settle) (void), void (*end) (void));
+
+/* Complete a request of an operation of the hook; after its pass, if the program has freed the request: that
+ * may release a datatype and a communicator. */
+void MPIDI_Gpudt_request_complete(MPIR_Request * req);
 
 /* Activate the hook. */
 void MPIDI_Gpudt_wake(void);

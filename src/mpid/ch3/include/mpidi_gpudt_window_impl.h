@@ -131,6 +131,7 @@ struct MPIDI_Gpudt_win {
     struct MPIDI_Gpudt_win_origin *origins;     /* each process */
     struct MPIDI_Gpudt_copy *copies;    /* in flight */
     int ncopies;
+    unsigned last_copy;         /* number of the last one */
     unsigned nwaits;            /* for copies */
     int njoined;                /* puts and gets that have joined others since the last wait */
     bool has_series;            /* before the last wait, there were some */
@@ -214,8 +215,9 @@ int MPIDI_Gpudt_winmsg_start(MPIR_Win * win, int rank, const struct MPIDI_Gpudt_
 void MPIDI_Gpudt_winmsg_ureq_end(MPIR_Request * ureq, int mpi_errno);
 
 /* Wait for the ends of those to and from a rank's memory; a negative rank: of all. The window keeps
- * their errors. */
-void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank);
+ * their errors.
+ *   last  (IN)  number of the last one that counts */
+void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank, unsigned last);
 
 /* The same for the accumulates on a rank's memory that are under way now. */
 void MPIDI_Gpudt_winmsg_wait_accumulates(MPIR_Win * win, int rank);

@@ -21,6 +21,7 @@ struct MPIDI_Gpudt_copy {
     struct MPIDI_Gpudt_copy *next_req, *prev_req;       /* of those with a request */
     struct MPIDI_Gpudt_win *win;
     int rank;                   /* of the target */
+    unsigned number;            /* they are in the order of these */
     MPIR_Gpudt_op *op;
     MPIR_Request *ureq;         /* NULL: none */
 };
@@ -93,12 +94,13 @@ static void requests_end(void)
     }
 }
 
-/* The last copy from or to a rank's memory; a negative rank: of all. NULL: none is in flight. */
-static struct MPIDI_Gpudt_copy *copy_last(const struct MPIDI_Gpudt_win *w, int rank)
+/* The last copy from or to a rank's memory; a negative rank: of all. NULL: none is in flight.
+ *   number  (IN)  of the last one that counts */
+static struct MPIDI_Gpudt_copy *copy_last(const struct MPIDI_Gpudt_win *w, int rank, unsigned number)
 {
     struct MPIDI_Gpudt_copy *copy = w->copies ? w->copies->prev : NULL;
 
-    while (copy && rank >= 0 && copy->rank != rank)
+    while (copy && ((rank >= 0 && copy->rank != rank) || (int) (copy->number - number) > 0))
         copy = copy == w->copies ? NULL : copy->prev;
     return copy;
 }
@@ -120,6 +122,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
 {
     struct MPIDI_Gpudt_copy *copy;
     struct MPIDI_Gpudt_win *w = win->gpudt;
+    const unsigned last = w->last_copy, last_msg = w->last_msg;     /* other threads may start more */
     int mpi_errno, done;
 
     w->is_late = false;
@@ -127,12 +130,12 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
         w->has_series = w->njoined > 0;
         w->njoined = 0;
     }
-    copy = copy_last(w, rank);
+    copy = copy_last(w, rank, last);
     if (copy)
         MPIR_Gpudt_urge(copy->op);
     if (w->is_exposed && w->nwaits++ % POKE_EACH == 0)
         others_poke(w);
-    while ((copy = copy_last(w, rank))) {
+    while ((copy = copy_last(w, rank, last))) {
         mpi_errno = MPIR_Gpudt_test_urgent(copy->op, &done);
         if (done) {
             copy_end(copy, mpi_errno);
@@ -141,7 +144,7 @@ void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank)
             others_poke(w);
         }
     }
-    MPIDI_Gpudt_winmsg_wait(win, rank);
+    MPIDI_Gpudt_winmsg_wait(win, rank, last_msg);
 }
 
 void MPIDI_Gpudt_win_copies_limit(struct MPIDI_Gpudt_win *w)
@@ -170,9 +173,10 @@ int MPIDI_Gpudt_win_copy_add(struct MPIDI_Gpudt_win *w, int rank, MPIR_Gpudt_op 
     copy->ureq = ureq;
     DL_APPEND(w->copies, copy);
     w->ncopies++;
+    copy->number = ++w->last_copy;
     if (ureq) {
         DL_APPEND_NP(requests, copy, next_req, prev_req);
-        MPIDI_Gpudt_hook_also(requests_advance, requests_end);
+        MPIDI_Gpudt_hook_also(requests_advance, NULL, requests_end);
         MPIDI_Gpudt_wake();
     }
 

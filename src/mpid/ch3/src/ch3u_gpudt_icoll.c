@@ -36,6 +36,7 @@
 #include "mpidi_gpudt_msg.h"
 
 static struct MPIDI_Gpudt_icoll *icolls = NULL; /* in flight */
+static struct MPIDI_Gpudt_icoll *ended = NULL;  /* whose datatypes are still to be released */
 
 /* ---- an operation ---- */
 
@@ -234,14 +235,28 @@ static void step(struct MPIDI_Gpudt_icoll *o)
     }
 }
 
+/* Free an operation, of a nonblocking call by icolls_settle. */
 static void icoll_free(struct MPIDI_Gpudt_icoll *o)
 {
     DL_DELETE(icolls, o);
-    if (o->pcoll)
+    if (o->pcoll) {
         MPIDI_Gpudt_pcoll_ended(o->pcoll);
-    else
+        MPIDI_Gpudt_icoll_mem_put(o);
+    } else {
+        DL_APPEND(ended, o);
+    }
+}
+
+/* For MPIDI_Gpudt_hook_also. */
+static void icolls_settle(void)
+{
+    struct MPIDI_Gpudt_icoll *o;
+
+    while ((o = ended)) {
+        DL_DELETE(ended, o);
         MPIDI_Gpudt_icall_release(&o->copy);
-    MPIDI_Gpudt_icoll_mem_put(o);
+        MPIDI_Gpudt_icoll_mem_put(o);
+    }
 }
 
 /* Advance an operation as far as is possible without waiting. Returns whether it has ended. */
@@ -257,7 +272,7 @@ static bool advance(struct MPIDI_Gpudt_icoll *o)
     if (o->state != MPIDI_GPUDT_ISTATE__DONE)
         return false;
     icoll_free(o);
-    MPID_Request_complete(req);
+    MPIDI_Gpudt_request_complete(req);
     return true;
 }
 
@@ -286,6 +301,7 @@ static void icolls_end(void)
         form_of(o)->release(o);
         icoll_free(o);
     }
+    icolls_settle();
 }
 
 /* ---- calls ---- */
@@ -309,7 +325,7 @@ static int icoll_make(const struct MPIDI_Gpudt_icall *call, struct MPIDI_Gpudt_p
         return mpi_errno;
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPIR_ERR_CHECK(mpi_errno);
-    MPIDI_Gpudt_hook_also(icolls_advance, icolls_end);
+    MPIDI_Gpudt_hook_also(icolls_advance, icolls_settle, icolls_end);
     o = MPIDI_Gpudt_icoll_mem_get();
     MPIR_ERR_CHKANDJUMP1(!o, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "collective");
     o->req = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
@@ -366,6 +382,7 @@ bool MPIDI_Gpudt_icoll_start(const struct MPIDI_Gpudt_icall *call,
     if (!is_later)
         tell(o);
     (void) advance(o);
+    icolls_settle();
 
   fn_exit:
     *mpi_errno_ptr = mpi_errno;

@@ -51,7 +51,10 @@ bool MPIDI_Gpudt_is_busy = false;
 
 static struct MPIDI_Gpudt_msg *msgs = NULL;     /* all */
 static struct MPIDI_Gpudt_msg *actives = NULL;  /* those with GPU operations in flight */
-static bool is_advancing = false;       /* some message is being advanced */
+/* Some message is being advanced. Functions of the program must not run meanwhile, which release the lock:
+ * nothing would advance until they end. */
+static bool is_advancing = false;
+static MPIR_Request *freed = NULL;      /* requests that are complete, of no one */
 static bool has_ended;          /* some request was completed */
 
 static int hook_id;
@@ -61,6 +64,7 @@ static bool has_hook = false;
 #define MAX_OTHERS 5
 static struct other {
     MPIDI_Gpudt_advance_fn advance;     /* NULL: no such operation so far */
+    void (*settle) (void);
     void (*end) (void);
 } others[MAX_OTHERS];
 
@@ -134,6 +138,25 @@ static bool msg_advance(struct MPIDI_Gpudt_msg *msg)
     return msg_settle(msg);
 }
 
+void MPIDI_Gpudt_request_complete(MPIR_Request * req)
+{
+    if (is_advancing && MPIR_Object_get_ref(req) == 1)
+        DL_APPEND(freed, req);
+    else
+        MPID_Request_complete(req);
+}
+
+/* Complete those. Other threads may advance messages meanwhile. */
+static void freed_complete(void)
+{
+    MPIR_Request *req;
+
+    while (unlikely((req = freed))) {
+        DL_DELETE(freed, req);
+        MPID_Request_complete(req);
+    }
+}
+
 /* The same for the hook: most of what it looks at are pulls that the GPU has not ended yet. */
 static bool msg_look(struct MPIDI_Gpudt_msg *msg)
 {
@@ -155,6 +178,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
         is_advancing = true;
         msg_run(msg);
         is_advancing = false;
+        freed_complete();
     }
 }
 
@@ -193,6 +217,11 @@ static int hook(int *made_progress)
     if (has_ended)
         *made_progress = TRUE;
     is_advancing = false;
+    freed_complete();
+    for (int i = 0; i < MAX_OTHERS && others[i].advance; i++) {
+        if (others[i].settle)
+            others[i].settle();
+    }
     return MPI_SUCCESS;
 }
 
@@ -226,6 +255,7 @@ void MPIDI_Gpudt_poll_some(void)
         }
     }
     is_advancing = false;
+    freed_complete();
 }
 
 /* For MPIR_Add_finalize. Messages that are left belong to requests that the program never
@@ -269,7 +299,7 @@ int MPIDI_Gpudt_hook_make(void)
     goto fn_exit;
 }
 
-void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void))
+void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*settle) (void), void (*end) (void))
 {
     int i = 0;
 
@@ -277,12 +307,15 @@ void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*end) (void))
         i++;
     MPIR_Assert(i < MAX_OTHERS);
     others[i].advance = advance;
+    others[i].settle = settle;
     others[i].end = end;
 }
 
 void MPIDI_Gpudt_poll_pause(void)
 {
-    MPIDU_yield();
+    /* It may sleep, which it must not while it holds the lock; releasing that also yields */
+    if (!MPIR_IS_THREADED)
+        MPIDU_yield();
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
@@ -355,7 +388,7 @@ void MPIDI_Gpudt_msg_end(struct MPIDI_Gpudt_msg *msg)
     msg->req = NULL;
     req->dev.gpudt = NULL;
     has_ended = true;
-    MPID_Request_complete(req);
+    MPIDI_Gpudt_request_complete(req);
 }
 
 void MPIDI_Gpudt_msg_fail(struct MPIDI_Gpudt_msg *msg, int mpi_errno)

@@ -121,8 +121,8 @@ static bool copies_advance(bool * has_ended)
         if (copy_run(copy)) {
             DL_DELETE(copies, copy);
             errors_set(copy);
-            MPID_Request_complete(copy->sreq);
-            MPID_Request_complete(copy->rreq);
+            MPIDI_Gpudt_request_complete(copy->sreq);
+            MPIDI_Gpudt_request_complete(copy->rreq);
             copy_clear(copy);
             *has_ended = true;
         }
@@ -156,7 +156,7 @@ static int copy_start(const struct self_copy *what, const void *sbuf, MPI_Aint s
     *copy = *what;
     mpi_errno = MPIDI_Gpudt_hook_make();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPIDI_Gpudt_hook_also(copies_advance, copies_end);
+    MPIDI_Gpudt_hook_also(copies_advance, NULL, copies_end);
     mpi_errno = chunk_begin(copy, sbuf, scount, sdt, rbuf, rcount, rdt);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (copy->chunk == NULL)

@@ -189,19 +189,21 @@ static void msgs_end(void)
 void MPIDI_Gpudt_winmsg_add(struct MPIDI_Gpudt_winmsg *msg)
 {
     DL_APPEND(msgs, msg);
-    MPIDI_Gpudt_hook_also(msgs_advance, msgs_end);
+    MPIDI_Gpudt_hook_also(msgs_advance, NULL, msgs_end);
     MPIDI_Gpudt_wake();
 }
 
 /* ---- the origin waits ---- */
 
-static bool are_any(const MPIR_Win * win, int rank)
+/* Whether operations on a rank's memory are under way, of those up to a number; a negative rank: of all. */
+static bool are_any(const MPIR_Win * win, int rank, unsigned number)
 {
     const struct MPIDI_Gpudt_winmsg *msg = msgs;
 
     if (win->gpudt->nmsgs == 0)
         return false;
-    while (msg && (msg->win != win || !msg->is_origin || (rank >= 0 && msg->rank != rank)))
+    while (msg && (msg->win != win || !msg->is_origin || (rank >= 0 && msg->rank != rank) ||
+                   (int) (msg->number - number) > 0))
         msg = msg->next;
     return msg != NULL;
 }
@@ -226,9 +228,9 @@ static void wait_some(MPIR_Win * win)
     MPIDI_Gpudt_win_keep(win, &mpi_errno);
 }
 
-void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank)
+void MPIDI_Gpudt_winmsg_wait(MPIR_Win * win, int rank, unsigned last)
 {
-    while (are_any(win, rank))
+    while (are_any(win, rank, last))
         wait_some(win);
 }
 

@@ -29,9 +29,10 @@ static void slot_set(struct MPIDI_Gpudt_wintypes *types, int slot, MPIR_Datatype
 {
     MPIR_Datatype *old = types->type[slot];
 
+    /* First: functions of the program may run when it is released */
+    types->type[slot] = type;
     if (old)
         MPIR_Datatype_ptr_release(old);
-    types->type[slot] = type;
 }
 
 int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Datatype * type,

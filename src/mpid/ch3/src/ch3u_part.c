@@ -39,8 +39,15 @@ bool MPIDI_Part_is_busy = false;
 
 static struct MPIDI_Part *parts = NULL; /* those that need progress */
 
+/* Those to be freed after a pass of the hook. Releasing a datatype or a communicator may run functions of the
+ * program, and other threads then: the list would change, and nothing would advance meanwhile. */
+static struct MPIDI_Part *to_free = NULL;
+static bool is_advancing = false;       /* the hook */
+
 static int hook_id;
 static bool has_hook = false;
+
+static void all_free(void);
 
 /* ---- the progress engine ---- */
 
@@ -50,10 +57,15 @@ static int hook(int *made_progress)
     struct MPIDI_Part *part, *next;
 
     *made_progress = FALSE;
+    if (is_advancing)
+        return MPI_SUCCESS;
+    is_advancing = true;
     DL_FOREACH_SAFE(parts, part, next) {
         if (MPIDI_Part_advance(part))
             *made_progress = TRUE;
     }
+    is_advancing = false;
+    all_free();
     return MPI_SUCCESS;
 }
 
@@ -195,12 +207,25 @@ void MPIDI_Part_unmake(struct MPIDI_Part *part)
     part_free(part);
 }
 
+static void all_free(void)
+{
+    struct MPIDI_Part *part;
+
+    while ((part = to_free)) {
+        DL_DELETE(to_free, part);
+        part_free(part);
+    }
+}
+
 /* Free what the program has freed and nothing waits for. */
 static void part_settle(struct MPIDI_Part *part)
 {
     MPIDI_Part_watch(part);
-    if (part->is_freed && !part->is_listed)
-        part_free(part);
+    if (!part->is_freed || part->is_listed)
+        return;
+    DL_APPEND(to_free, part);
+    if (!is_advancing)
+        all_free();
 }
 
 void MPIDI_Part_freed(MPIR_Request * req)
