@@ -23,6 +23,7 @@
 
 static size_t part;             /* bytes that the system moves at a time; 0: any number */
 static int refusals;            /* starts that the system refuses, from the second on */
+static bool is_refused;         /* the system refuses all */
 static int lates;               /* operations in progress look so for so many calls */
 
 #ifndef __SANITIZE_ADDRESS__    /* which takes a static library */
@@ -34,8 +35,8 @@ static int start(struct aiocb *cb, const char *name)
     const size_t n = cb->aio_nbytes;
     int err;
 
-    if (n < N && refusals > 0) {
-        refusals--;
+    if (is_refused || (n < N && refusals > 0)) {
+        refusals -= !is_refused;
         errno = EAGAIN;
         return -1;
     }
@@ -209,20 +210,21 @@ static void failures_check(void)
 {
     int err, class, flag;
 
-    for (int form = 0; form < 3; form++) {
+    for (int form = 0; form < 6; form++) {
         MPI_Barrier(MPI_COMM_WORLD);
+        is_refused = form >= 3;
         limit_set(at(1) + N / 2);
         start_all(false);
         for (int i = 0; i < NREQUESTS; i++) {
-            if (form == 0)
+            if (form % 3 == 0)
                 err = MPI_Wait(&requests[i], &statuses[i]);
-            else if (form == 1)
+            else if (form % 3 == 1)
                 err = MPI_Waitall(1, &requests[i], &statuses[i]);
             else
                 do {
                     err = MPI_Test(&requests[i], &flag, &statuses[i]);
                 } while (err == MPI_SUCCESS && !flag);
-            if (form == 1 && err != MPI_SUCCESS)
+            if (form % 3 == 1 && err != MPI_SUCCESS)
                 err = statuses[i].MPI_ERROR;
             MPI_Error_class(err, &class);
             if (class != (i == 0 ? MPI_SUCCESS : MPI_ERR_IO))
@@ -231,6 +233,13 @@ static void failures_check(void)
         }
         limit_set(0);
     }
+    /* done at once */
+    for (int is_read = 0; is_read < 2; is_read++) {
+        tests_check(is_read);
+        get_status_check(is_read);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    is_refused = false;
     start_all(false);
     CHECK_MPI(MPI_Waitall(NREQUESTS, requests, statuses));
     all_check("after a failure");
