@@ -271,10 +271,15 @@ static void marks(void)
     mem_free(&mem);
 }
 
-/* Windows without any memory, and of host memory. */
+/* Windows without any memory, and of host memory. Memory cannot be attached to them, and that info says
+ * no shared memory is asked too much. */
 static void other_windows(void)
 {
-    int *mem;
+    const int next = (rank + 1) % size;
+    int *mem, *of_next, unit, err, class, flag;
+    char value[8];
+    MPI_Aint sz;
+    MPI_Info info;
     MPI_Win win;
 
     CHECK_MPI(win_make("cuda:device", 0, 0, &mem, &win));
@@ -283,6 +288,29 @@ static void other_windows(void)
     CHECK_MPI(MPI_Win_free(&win));
     CHECK_MPI(win_make("mpi,cuda:device", 0, N, &mem, &win));
     mem[N - 1] = 1;
+    CHECK_MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    for (int i = 0; i < 2; i++) {
+        err = i == 0 ? MPI_Win_attach(win, host, N) : MPI_Win_detach(win, host);
+        MPI_Error_class(err, &class);
+        CHECK(class == MPI_ERR_RMA_FLAVOR);
+    }
+    CHECK_MPI(MPI_Win_free(&win));
+
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shm", "false");
+    CHECK_MPI(MPI_Win_allocate_shared(N * sizeof(int), sizeof(int), info, MPI_COMM_WORLD, &mem, &win));
+    MPI_Info_free(&info);
+    CHECK_MPI(MPI_Win_get_info(win, &info));
+    MPI_Info_get(info, "alloc_shm", sizeof(value) - 1, value, &flag);
+    CHECK(flag && strcmp(value, "true") == 0);
+    MPI_Info_free(&info);
+    CHECK_MPI(MPI_Win_shared_query(win, next, &sz, &unit, &of_next));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    of_next[N - 1] = 100 + next;
+    host[0] = 200 + next;
+    CHECK_MPI(MPI_Put(host, 1, MPI_INT, next, 0, 1, MPI_INT, win));
+    CHECK_MPI(MPI_Win_fence(0, win));
+    CHECK(mem[0] == 200 + rank && mem[N - 1] == 100 + rank);
     CHECK_MPI(MPI_Win_free(&win));
 }
 

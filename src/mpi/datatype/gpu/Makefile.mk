@@ -5,6 +5,8 @@
 
 AM_CPPFLAGS += -I$(top_srcdir)/src/mpi/datatype/gpu @GPUDT_CPPFLAGS@
 
+nodist_include_HEADERS += src/mpi/datatype/gpu/mpi-ext.h
+
 noinst_HEADERS +=                          \
     src/mpi/datatype/gpu/gpudt.h           \
     src/mpi/datatype/gpu/gpudt_alloc.h     \

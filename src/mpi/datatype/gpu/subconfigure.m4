@@ -16,13 +16,17 @@ AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
 
 AC_DEFUN([PAC_SUBCFG_BODY_]PAC_SUBCFG_AUTO_SUFFIX,[
 AC_DEFINE_UNQUOTED([GPUDT_VERSION],["${GPUDT_VERSION:-unknown}"],[Version of MPICH-Gpudt])
+GPUDT_CUDA_AWARE=0
 AM_COND_IF([BUILD_GPUDT_CUDA],[
+    GPUDT_CUDA_AWARE=1
     AC_DEFINE([MPIR_GPUDT_HAVE_CUDA],[1],[Define if the GPU datatype engine is built])
     AC_DEFINE_UNQUOTED([GPUDT_CUDA_VERSION],["$GPUDT_CUDA_VERSION"],[CUDA toolkit that the GPU datatype engine is built with])
     AC_DEFINE_UNQUOTED([GPUDT_CUDA_ARCHS],["$GPUDT_CUDA_ARCHS"],[Architectures that GPU datatype kernels are made for])
     GPUDT_CPPFLAGS=-I$GPUDT_CUDA_DIR/include
 ])
 AC_SUBST([GPUDT_CPPFLAGS])
+AC_SUBST([GPUDT_CUDA_AWARE])
+AC_CONFIG_FILES([src/mpi/datatype/gpu/mpi-ext.h])
 ])dnl end _BODY
 
 [#] end of __file__
