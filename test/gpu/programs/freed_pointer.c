@@ -5,13 +5,14 @@
 
 /* Tests that a buffer that MPI has used before, and the program has freed, gives an MPI error and
  * no change of the other side's memory: for each kind of GPU memory, each side, packing and
- * unpacking. */
+ * unpacking. And that the error for one that is longer than its allocation says so. */
 
 #include "gpu.h"
 #include "report.h"
 #include "strided.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define N 100
 
@@ -57,6 +58,28 @@ static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is
     mem_free(&s.packed);
 }
 
+/* A driver may let it pass; the emulated one does not. */
+static void too_long(int is_unpack)
+{
+    enum { sz = 4096 };
+    static char host[2 * sz];
+    char text[MPI_MAX_ERROR_STRING] = "";
+    struct mem mem;
+    int position = 0, n, err;
+
+    mem_alloc(&mem, MEM__DEVICE, sz);
+    if (is_unpack)
+        err = MPI_Unpack(host, 2 * sz, &position, mem.addr, 2 * sz, MPI_BYTE, MPI_COMM_SELF);
+    else
+        err = MPI_Pack(mem.addr, 2 * sz, MPI_BYTE, host, 2 * sz, &position, MPI_COMM_SELF);
+    if (err)
+        MPI_Error_string(err, text, &n);
+    CHECK(err || !gpu.is_emulated);
+    if (err && strstr(text, "beyond the end of the GPU allocation of 4096 bytes") == NULL)
+        report_fail("%s of too many bytes: %s", is_unpack ? "unpack" : "pack", text);
+    mem_free(&mem);
+}
+
 int main(void)
 {
     struct strided s;
@@ -75,6 +98,8 @@ int main(void)
                 call(kind, other, i % 2 ? GONE__USER : GONE__PACKED, i / 2);
         }
     }
+    too_long(0);
+    too_long(1);
     strided_both_ways(&s);
     strided_free(&s);
     MPI_Finalize();

@@ -119,6 +119,25 @@ static CUresult as_rows_copy(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_
     return MPII_Gpudt_rows_copy(engine, lane, &rows);
 }
 
+/* After the driver has refused to copy: what it does not say. */
+static int range_check(const MPII_Gpudt_driver_t * drv, const char *addr, int64_t n)
+{
+    int mpi_errno = MPI_SUCCESS;
+    CUdeviceptr base;
+    size_t sz;
+
+    if (!MPII_Gpudt_ptr_range(drv, (CUdeviceptr) (uintptr_t) addr, &base, &sz))
+        return MPI_SUCCESS;
+    MPIR_ERR_CHKANDJUMP4((uintptr_t) addr + (uint64_t) n > base + sz, mpi_errno, MPI_ERR_BUFFER,
+                         "**gpudt_beyond", "**gpudt_beyond %L %p %L %p", (long long) n, addr,
+                         (long long) sz, (void *) (uintptr_t) base);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane, char *to,
                            const char *from, int64_t n)
 {
@@ -129,6 +148,12 @@ int MPII_Gpudt_copy_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     if (n > MPII_GPUDT_INLINE_MAX || rows == 1 || !MPII_Gpudt_is_shared(engine->shared) ||
         as_rows_copy(engine, lane, to, from, n, rows) != CUDA_SUCCESS)
         res = MPII_Gpudt_memcpy(engine->drv, to, from, n, engine->streams[lane]);
+    if (res == CUDA_ERROR_INVALID_VALUE) {
+        mpi_errno = range_check(engine->drv, from, n);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+        mpi_errno = range_check(engine->drv, to, n);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
     if (res != CUDA_SUCCESS) {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuMemcpyAsync", __func__, __LINE__);
         goto fn_fail;

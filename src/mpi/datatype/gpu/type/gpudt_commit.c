@@ -125,6 +125,22 @@ uint64_t MPII_Gpudt_type_id(MPI_Datatype datatype)
     return is_state(found) ? found->id : 0;
 }
 
+/* Whether MPICH's engine can go through a dataloop, which has that many levels at most. */
+static bool is_flat_enough(const MPII_Dataloop * loop, int nlevels)
+{
+    if (nlevels == 0)
+        return false;
+    if (loop->kind & MPII_DATALOOP_FINAL_MASK)
+        return true;
+    if ((loop->kind & MPII_DATALOOP_KIND_MASK) != MPII_DATALOOP_KIND_STRUCT)
+        return is_flat_enough(loop->loop_params.cm_t.dataloop, nlevels - 1);
+    for (MPI_Aint i = 0; i < loop->loop_params.s_t.count; i++) {
+        if (!is_flat_enough(loop->loop_params.s_t.dataloop_array[i], nlevels - 1))
+            return false;
+    }
+    return true;
+}
+
 const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64_t n)
 {
     void **slot = MPII_Gpudt_type_slot(dtp);
@@ -137,7 +153,7 @@ const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64
         return found;
     if (n >= WORTH_BYTES)
         worth = loop->dloop_sz <= QUICK_LOOP_SZ ? 0 : WORTH_USES_LIST;
-    if ((uintptr_t) found < worth) {
+    if ((uintptr_t) found < worth && is_flat_enough(loop, MPII_DATALOOP_MAX_DATATYPE_DEPTH)) {
         /* it is no matter if another thread's use is not counted */
         __atomic_compare_exchange_n(slot, &found, (void *) ((uintptr_t) found + 1), false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
