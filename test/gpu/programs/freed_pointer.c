@@ -58,7 +58,7 @@ static void call(enum mem_kind kind, enum mem_kind other, enum gone gone, int is
     mem_free(&s.packed);
 }
 
-/* A driver may let it pass; the emulated one does not. */
+/* With the emulated driver only: a real one may copy all the same, and what else is there would be lost. */
 static void too_long(int is_unpack)
 {
     enum { sz = 4096 };
@@ -74,8 +74,8 @@ static void too_long(int is_unpack)
         err = MPI_Pack(mem.addr, 2 * sz, MPI_BYTE, host, 2 * sz, &position, MPI_COMM_SELF);
     if (err)
         MPI_Error_string(err, text, &n);
-    CHECK(err || !gpu.is_emulated);
-    if (err && strstr(text, "beyond the end of the GPU allocation of 4096 bytes") == NULL)
+    CHECK(err != MPI_SUCCESS);
+    if (strstr(text, "beyond the end of the GPU allocation of 4096 bytes") == NULL)
         report_fail("%s of too many bytes: %s", is_unpack ? "unpack" : "pack", text);
     mem_free(&mem);
 }
@@ -98,8 +98,8 @@ int main(void)
                 call(kind, other, i % 2 ? GONE__USER : GONE__PACKED, i / 2);
         }
     }
-    too_long(0);
-    too_long(1);
+    for (int i = 0; i < 2 && gpu.is_emulated; i++)
+        too_long(i);
     strided_both_ways(&s);
     strided_free(&s);
     MPI_Finalize();

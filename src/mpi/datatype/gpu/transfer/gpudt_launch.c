@@ -241,6 +241,7 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
 {
     int mpi_errno = MPI_SUCCESS;
     struct MPII_Gpudt_plan plan;
+    enum MPII_Gpudt_lane_e lane = m->lane;
 
     if ((in->user_place == MPII_GPUDT_PLACE__PEER || in->packed_place == MPII_GPUDT_PLACE__PEER) &&
         !MPII_Gpudt_batch_prefers_copy(m->engine, m->lane, m->len))
@@ -258,11 +259,12 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
         in->allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY2D);
         MPII_Gpudt_plan_make(in, &plan);
     }
-    if (m->may_leave)
-        *m->may_leave = MPII_Gpudt_lane_least(m->engine, m->lane, m->len);
+    /* As in gpudt_pair.c */
+    if (m->may_leave && plan.strategy != MPII_GPUDT_STRATEGY__BOX)
+        lane = *m->may_leave = MPII_Gpudt_lane_least(m->engine, lane, m->len);
     struct MPII_Gpudt_launch launch = {
         .engine = m->engine,
-        .lane = m->may_leave ? *m->may_leave : m->lane,
+        .lane = lane,
         .kernel = plan.kernel,
         .grid = plan.grid,
         .args = &plan.args,

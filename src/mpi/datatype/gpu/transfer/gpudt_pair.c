@@ -118,6 +118,7 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
     const struct MPII_Gpudt_side *const side[2] = { p->src, p->dst };
     struct MPII_Gpudt_plan_in in[2];
     struct MPII_Gpudt_plan_pair plan;
+    enum MPII_Gpudt_lane_e lane = p->lane;
     bool is_started = false;
 
     if (p->flag)
@@ -141,11 +142,12 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
         pair_copy(p, &plan, &is_started);
     if (is_started)
         goto fn_exit;
-    if (p->may_leave)
-        *p->may_leave = MPII_Gpudt_lane_least(p->engine, p->lane, p->len);
+    /* Boxes share launches as soon as there are several */
+    if (p->may_leave && plan.kernel != MPII_GPUDT_KERNEL__PAIRBOX)
+        lane = *p->may_leave = MPII_Gpudt_lane_least(p->engine, lane, p->len);
     struct MPII_Gpudt_launch launch = {
         .engine = p->engine,
-        .lane = p->may_leave ? *p->may_leave : p->lane,
+        .lane = lane,
         .kernel = plan.kernel,
         .grid = plan.grid,
         .args = &plan.args,
