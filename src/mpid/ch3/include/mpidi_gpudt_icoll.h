@@ -54,7 +54,8 @@ struct MPIDI_Gpudt_icall {
 
 /* A copy of a call that outlives its arguments. */
 struct MPIDI_Gpudt_icall_copy {
-    struct MPIDI_Gpudt_icall call;
+    struct MPIDI_Gpudt_icall call;      /* its communicator may be gone when it is released */
+    int n;                      /* processes */
     struct MPIDI_Gpudt_icall_arrays {
         MPI_Aint counts[MPIR_GPUDT_COMBINE_MAX], displs[MPIR_GPUDT_COMBINE_MAX];
         MPI_Datatype datatypes[MPIR_GPUDT_COMBINE_MAX];
@@ -214,8 +215,9 @@ struct MPIDI_Gpudt_pcoll {
 int MPIDI_Gpudt_icoll_restart(struct MPIDI_Gpudt_pcoll *p, enum MPIDI_Gpudt_iform_e form,
                               MPIR_Request ** request);
 
-/* The start in flight of a persistent call has ended. */
-void MPIDI_Gpudt_pcoll_ended(struct MPIDI_Gpudt_pcoll *p);
+/* Release a reference to a persistent call: its request has one, and each start until its end. The last one
+ * releases datatypes: functions of the program may run. */
+void MPIDI_Gpudt_pcoll_release(struct MPIDI_Gpudt_pcoll *p);
 
 /* Start MPICH's algorithm.
  *   request  (OUT)  NULL: complete */

@@ -173,6 +173,9 @@ void MPIDI_Gpudt_hook_also(MPIDI_Gpudt_advance_fn advance, void (*settle) (void)
  * may release a datatype and a communicator. */
 void MPIDI_Gpudt_request_complete(MPIR_Request * req);
 
+/* Free a request that is complete; in a pass after it, for the same reason. */
+void MPIDI_Gpudt_request_free(MPIR_Request * req);
+
 /* Activate the hook. */
 void MPIDI_Gpudt_wake(void);
 

@@ -87,7 +87,7 @@ static inline void MPIDI_Gpudt_win_end(MPIR_Win * win)
 
 /* ---- synchronization ---- */
 
-/* Wait for the ends of all copies to and from a rank's window; a negative rank: of all ranks. The
+/* Wait for the ends of all copies so far to and from a rank's window; a negative rank: of all ranks. The
  * window keeps their errors. */
 void MPIDI_Gpudt_win_wait_any(MPIR_Win * win, int rank);
 

@@ -261,9 +261,13 @@ void MPIDI_Gpudt_winmsg_end(MPIR_Win * win);
 /* In the origin: find the slot in which the target keeps a datatype, or choose one for it.
  *   types  (IN/OUT)  made if it is NULL
  *   flat   (OUT)     the datatype, flattened, if the target is to keep it now, owned by the caller
- *   sz     (OUT)     its bytes; both are untouched if the target has it */
+ *   sz     (OUT)     its bytes; both are untouched if the target has it
+ *   old    (OUT)     the datatype that was in the slot, or NULL; for MPIDI_Gpudt_wintypes_release when the
+ *                    target has been told. Untouched if the target has `type` */
 int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Datatype * type,
-                                  int *slot, void **flat, int64_t * sz);
+                                  int *slot, void **flat, int64_t * sz, MPIR_Datatype ** old);
+/* Functions of the program may run. NULL: does nothing. */
+void MPIDI_Gpudt_wintypes_release(MPIR_Datatype * type);
 /* The target has not got it. */
 void MPIDI_Gpudt_wintypes_drop(struct MPIDI_Gpudt_wintypes *types, int slot);
 

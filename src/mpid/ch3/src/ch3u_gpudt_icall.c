@@ -54,6 +54,7 @@ void MPIDI_Gpudt_icall_keep(const struct MPIDI_Gpudt_icall *call,
         call->kind == MPIDI_GPUDT_COLL__SCATTERV;
 
     copy->call = *call;
+    copy->n = n;
     vector_keep(&copy->call.send, &copy->send, n,
                 call->send.buf != MPI_IN_PLACE && (is_root || !is_scatter));
     /* Where a reduction has no result, its buffer may have any value, also that of MPI_IN_PLACE;
@@ -64,10 +65,8 @@ void MPIDI_Gpudt_icall_keep(const struct MPIDI_Gpudt_icall *call,
 
 void MPIDI_Gpudt_icall_release(struct MPIDI_Gpudt_icall_copy *copy)
 {
-    const int n = copy->call.comm->local_size;
-
-    vector_release(&copy->call.send, &copy->send, n);
-    vector_release(&copy->call.recv, &copy->recv, n);
+    vector_release(&copy->call.send, &copy->send, copy->n);
+    vector_release(&copy->call.recv, &copy->recv, copy->n);
 }
 
 /* ---- descriptions ---- */

@@ -36,7 +36,7 @@
 #include "mpidi_gpudt_msg.h"
 
 static struct MPIDI_Gpudt_icoll *icolls = NULL; /* in flight */
-static struct MPIDI_Gpudt_icoll *ended = NULL;  /* whose datatypes are still to be released */
+static struct MPIDI_Gpudt_icoll *ended = NULL;  /* whose references are still to be released */
 
 /* ---- an operation ---- */
 
@@ -235,16 +235,13 @@ static void step(struct MPIDI_Gpudt_icoll *o)
     }
 }
 
-/* Free an operation, of a nonblocking call by icolls_settle. */
+/* Have icolls_settle free an operation. */
 static void icoll_free(struct MPIDI_Gpudt_icoll *o)
 {
     DL_DELETE(icolls, o);
-    if (o->pcoll) {
-        MPIDI_Gpudt_pcoll_ended(o->pcoll);
-        MPIDI_Gpudt_icoll_mem_put(o);
-    } else {
-        DL_APPEND(ended, o);
-    }
+    if (o->pcoll)
+        o->pcoll->o = NULL;
+    DL_APPEND(ended, o);
 }
 
 /* For MPIDI_Gpudt_hook_also. */
@@ -254,7 +251,10 @@ static void icolls_settle(void)
 
     while ((o = ended)) {
         DL_DELETE(ended, o);
-        MPIDI_Gpudt_icall_release(&o->copy);
+        if (o->pcoll)
+            MPIDI_Gpudt_pcoll_release(o->pcoll);
+        else
+            MPIDI_Gpudt_icall_release(&o->copy);
         MPIDI_Gpudt_icoll_mem_put(o);
     }
 }
@@ -407,6 +407,7 @@ int MPIDI_Gpudt_icoll_restart(struct MPIDI_Gpudt_pcoll *p, enum MPIDI_Gpudt_ifor
     *request = o->req;
     tell(o);
     (void) advance(o);
+    icolls_settle();
 
   fn_exit:
     return mpi_errno;

@@ -54,7 +54,8 @@ static struct MPIDI_Gpudt_msg *actives = NULL;  /* those with GPU operations in 
 /* Some message is being advanced. Functions of the program must not run meanwhile, which release the lock:
  * nothing would advance until they end. */
 static bool is_advancing = false;
-static MPIR_Request *freed = NULL;      /* requests that are complete, of no one */
+static MPIR_Request *freed = NULL;      /* requests to be completed then, of no one */
+static MPIR_Request *used = NULL;       /* complete ones, to be freed then */
 static bool has_ended;          /* some request was completed */
 
 static int hook_id;
@@ -146,14 +147,26 @@ void MPIDI_Gpudt_request_complete(MPIR_Request * req)
         MPID_Request_complete(req);
 }
 
-/* Complete those. Other threads may advance messages meanwhile. */
-static void freed_complete(void)
+void MPIDI_Gpudt_request_free(MPIR_Request * req)
+{
+    if (is_advancing)
+        DL_APPEND(used, req);
+    else
+        MPIR_Request_free(req);
+}
+
+/* After a pass. Other threads may advance messages meanwhile. */
+static void requests_settle(void)
 {
     MPIR_Request *req;
 
     while (unlikely((req = freed))) {
         DL_DELETE(freed, req);
         MPID_Request_complete(req);
+    }
+    while (unlikely((req = used))) {
+        DL_DELETE(used, req);
+        MPIR_Request_free(req);
     }
 }
 
@@ -178,7 +191,7 @@ void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
         is_advancing = true;
         msg_run(msg);
         is_advancing = false;
-        freed_complete();
+        requests_settle();
     }
 }
 
@@ -217,7 +230,7 @@ static int hook(int *made_progress)
     if (has_ended)
         *made_progress = TRUE;
     is_advancing = false;
-    freed_complete();
+    requests_settle();
     for (int i = 0; i < MAX_OTHERS && others[i].advance; i++) {
         if (others[i].settle)
             others[i].settle();
@@ -255,7 +268,7 @@ void MPIDI_Gpudt_poll_some(void)
         }
     }
     is_advancing = false;
-    freed_complete();
+    requests_settle();
 }
 
 /* For MPIR_Add_finalize. Messages that are left belong to requests that the program never

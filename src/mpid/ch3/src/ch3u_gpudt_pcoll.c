@@ -19,7 +19,7 @@
 #include "mpidimpl.h"
 #include "mpidi_gpudt_icoll.h"
 
-static void pcoll_release(struct MPIDI_Gpudt_pcoll *p)
+void MPIDI_Gpudt_pcoll_release(struct MPIDI_Gpudt_pcoll *p)
 {
     p->nrefs--;
     if (p->nrefs > 0)
@@ -107,12 +107,6 @@ bool MPIDI_Gpudt_pcoll_start(MPIR_Request * req, int *mpi_errno_ptr)
     goto fn_exit;
 }
 
-void MPIDI_Gpudt_pcoll_ended(struct MPIDI_Gpudt_pcoll *p)
-{
-    p->o = NULL;
-    pcoll_release(p);
-}
-
 int MPIDI_Gpudt_pcoll_plain(struct MPIDI_Gpudt_pcoll *p, MPIR_Request ** request)
 {
     int mpi_errno;
@@ -146,5 +140,5 @@ void MPIDI_Gpudt_pcoll_free(MPIR_Request * req)
     }
     p->sched = NULL;
     req->u.persist_coll.gpudt = NULL;
-    pcoll_release(p);
+    MPIDI_Gpudt_pcoll_release(p);
 }

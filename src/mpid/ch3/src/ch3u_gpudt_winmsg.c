@@ -107,7 +107,7 @@ bool MPIDI_Gpudt_winmsg_is_done(struct MPIDI_Gpudt_winmsg *msg, MPIR_Request ** 
         return false;
     MPIDI_Gpudt_winmsg_error(msg, (*req)->status.MPI_ERROR);
     msg->arrived = MPIR_STATUS_GET_COUNT((*req)->status);
-    MPIR_Request_free(*req);
+    MPIDI_Gpudt_request_free(*req);
     *req = NULL;
     return true;
 }

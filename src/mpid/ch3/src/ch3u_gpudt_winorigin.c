@@ -60,6 +60,7 @@ static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI
     struct MPIDI_Gpudt_wintypes **types = &win->gpudt->sent[msg->rank];
     MPIDI_VC_t *vc;
     void *flat = NULL;
+    MPIR_Datatype *old = NULL;
 
     MPIDI_Pkt_init(pkt, MPIDI_CH3_PKT_GPUDT_WIN);
     pkt->win = info->win_handle;
@@ -77,7 +78,8 @@ static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI
 
         MPIR_Datatype_get_ptr(r->datatype, type);
         pkt->datatype = MPI_DATATYPE_NULL;
-        mpi_errno = MPIDI_Gpudt_wintypes_describe(types, type, &pkt->slot, &flat, &pkt->type_sz);
+        mpi_errno = MPIDI_Gpudt_wintypes_describe(types, type, &pkt->slot, &flat, &pkt->type_sz,
+                                                  &old);
         MPIR_ERR_CHECK(mpi_errno);
     }
     MPIDI_Comm_get_vc_set_active(win->comm_ptr, msg->rank, &vc);
@@ -85,6 +87,7 @@ static int request_send(const struct MPIDI_Gpudt_winmsg *msg, const struct MPIDI
     MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
+    MPIDI_Gpudt_wintypes_release(old);
     return mpi_errno;
   fn_fail:
     /* The target has not got it */

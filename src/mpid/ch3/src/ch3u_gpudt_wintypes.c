@@ -25,18 +25,29 @@ static struct MPIDI_Gpudt_wintypes *table_get(struct MPIDI_Gpudt_wintypes **type
     return *types;
 }
 
-static void slot_set(struct MPIDI_Gpudt_wintypes *types, int slot, MPIR_Datatype * type)
+/* Returns what was in the slot, to be released when nothing depends on the table any more: functions of the
+ * program may run then. */
+static MPIR_Datatype *slot_set(struct MPIDI_Gpudt_wintypes *types, int slot, MPIR_Datatype * type)
 {
     MPIR_Datatype *old = types->type[slot];
 
-    /* First: functions of the program may run when it is released */
     types->type[slot] = type;
-    if (old)
-        MPIR_Datatype_ptr_release(old);
+    return old;
+}
+
+static void slot_clear(struct MPIDI_Gpudt_wintypes *types, int slot)
+{
+    MPIDI_Gpudt_wintypes_release(slot_set(types, slot, NULL));
+}
+
+void MPIDI_Gpudt_wintypes_release(MPIR_Datatype * type)
+{
+    if (type)
+        MPIR_Datatype_ptr_release(type);
 }
 
 int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Datatype * type,
-                                  int *slot, void **flat, int64_t * sz)
+                                  int *slot, void **flat, int64_t * sz, MPIR_Datatype ** old)
 {
     int mpi_errno = MPI_SUCCESS, flat_sz, i = 0;
     struct MPIDI_Gpudt_wintypes *t = table_get(types);
@@ -54,7 +65,7 @@ int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Data
         i = t->next;
         t->next = (i + 1) % NSLOTS;
         MPIR_Datatype_ptr_add_ref(type);
-        slot_set(t, i, type);
+        *old = slot_set(t, i, type);
         *flat = mem;
         *sz = flat_sz;
     }
@@ -69,7 +80,7 @@ int MPIDI_Gpudt_wintypes_describe(struct MPIDI_Gpudt_wintypes **types, MPIR_Data
 
 void MPIDI_Gpudt_wintypes_drop(struct MPIDI_Gpudt_wintypes *types, int slot)
 {
-    slot_set(types, slot, NULL);
+    slot_clear(types, slot);
 }
 
 int MPIDI_Gpudt_wintypes_keep(struct MPIDI_Gpudt_wintypes **types, int slot, const void *flat)
@@ -79,7 +90,7 @@ int MPIDI_Gpudt_wintypes_keep(struct MPIDI_Gpudt_wintypes **types, int slot, con
     MPIR_Datatype *type = NULL;
 
     MPIR_ERR_CHKANDJUMP1(!t, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "GPU window");
-    slot_set(t, slot, NULL);
+    slot_clear(t, slot);
     type = (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
     MPIR_ERR_CHKANDJUMP1(!type, mpi_errno, MPI_ERR_NO_MEM, "**nomem", "**nomem %s", "datatype");
     MPIR_Object_set_ref(type, 1);
@@ -103,6 +114,6 @@ MPI_Datatype MPIDI_Gpudt_wintypes_get(const struct MPIDI_Gpudt_wintypes *types, 
 void MPIDI_Gpudt_wintypes_free(struct MPIDI_Gpudt_wintypes *types)
 {
     for (int i = 0; types && i < NSLOTS; i++)
-        slot_set(types, i, NULL);
+        slot_clear(types, i);
     MPL_free(types);
 }
