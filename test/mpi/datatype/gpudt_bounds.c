@@ -106,7 +106,7 @@ static int overlap_check(void)
     return errs;
 }
 
-/* Datatypes within each other, each one int further. */
+/* Datatypes within each other, each one int further; packed by the dataloop engine at first if they are short. */
 static int levels_check(int nlevels, int count)
 {
     enum { extent = 3, most = 300 };    /* ints */
@@ -154,8 +154,9 @@ int main(int argc, char *argv[])
     MTest_Init(&argc, &argv);
     errs = gap_check() + overlap_check();
     for (int i = 0; i < (int) (sizeof(nlevels) / sizeof(nlevels[0])); i++) {
-        errs += levels_check(nlevels[i], 1) + levels_check(nlevels[i], 300);
-        errs += levels_check(nlevels[i], 1);
+        const int counts[] = { 1, 2, 255, 300 };
+        for (int k = 0; k < (int) (sizeof(counts) / sizeof(counts[0])); k++)
+            errs += levels_check(nlevels[i], counts[k]);
     }
     MTest_Finalize(errs);
     return MTestReturnValue(errs);

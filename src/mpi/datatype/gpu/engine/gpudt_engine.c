@@ -52,7 +52,7 @@ static void streams_destroy(MPII_Gpudt_engine_t * engine)
  *   least, greatest  (IN)  of the driver, where lower numbers are greater priorities */
 static int lane_priority(enum MPII_Gpudt_lane_e lane, int least, int greatest)
 {
-    const bool is_second = lane == MPII_GPUDT_LANE__UNPACK || lane == MPII_GPUDT_LANE__PULL;
+    const bool is_second = lane != MPII_GPUDT_LANE__PACK && lane != MPII_GPUDT_LANE__PUSH;
 
     return greatest + is_second < least ? greatest + is_second : greatest;
 }

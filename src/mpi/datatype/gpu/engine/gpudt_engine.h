@@ -28,7 +28,7 @@ enum MPII_Gpudt_module_e {
 };
 
 /* The *lanes* of an engine: its streams, by direction. Work in one lane does not wait for work in
- * another. */
+ * another. Moves between GPUs that cannot share a launch use all but PACK and PUSH (gpudt_lane.h). */
 enum MPII_Gpudt_lane_e {
     MPII_GPUDT_LANE__PACK,      /* also for copies from datatype to datatype */
     MPII_GPUDT_LANE__UNPACK,

@@ -25,8 +25,10 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine
 enum MPII_Gpudt_lane_e MPII_Gpudt_lane_least(const MPII_Gpudt_engine_t * engine,
                                              enum MPII_Gpudt_lane_e lane, int64_t n)
 {
+    /* Not those of sends, whose short kernels would come behind it */
     static const enum MPII_Gpudt_lane_e others[] = {
-        MPII_GPUDT_LANE__UNPACK, MPII_GPUDT_LANE__PULL, MPII_GPUDT_LANE__PACK, MPII_GPUDT_LANE__PUSH
+        MPII_GPUDT_LANE__UNPACK, MPII_GPUDT_LANE__PULL, MPII_GPUDT_LANE__FROM_HOST,
+        MPII_GPUDT_LANE__TO_HOST
     };
     enum MPII_Gpudt_lane_e least = lane;
 

@@ -261,7 +261,7 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
     }
     /* As in gpudt_pair.c */
     if (m->may_leave && plan.strategy != MPII_GPUDT_STRATEGY__BOX)
-        lane = *m->may_leave = MPII_Gpudt_lane_least(m->engine, lane, m->len);
+        lane = MPII_Gpudt_lane_least(m->engine, lane, m->len);
     struct MPII_Gpudt_launch launch = {
         .engine = m->engine,
         .lane = lane,
@@ -275,7 +275,10 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
         .ahead = m->ahead,
         .unpack = m->unpack
     };
-    return MPII_Gpudt_kernel_start(&launch, is_started);
+    mpi_errno = MPII_Gpudt_kernel_start(&launch, is_started);
+    if (m->may_leave && *is_started)
+        *m->may_leave = lane;
+    return mpi_errno;
 }
 
 int MPII_Gpudt_launch(const struct MPII_Gpudt_move *m)

@@ -125,7 +125,7 @@ uint64_t MPII_Gpudt_type_id(MPI_Datatype datatype)
     return is_state(found) ? found->id : 0;
 }
 
-/* Whether MPICH's engine can go through a dataloop, which has that many levels at most. */
+/* Whether MPICH's engine can go through a dataloop: it has that many levels at most. */
 static bool is_flat_enough(const MPII_Dataloop * loop, int nlevels)
 {
     if (nlevels == 0)
@@ -153,7 +153,8 @@ const struct MPII_Gpudt_type *MPII_Gpudt_type_for_cpu(MPIR_Datatype * dtp, int64
         return found;
     if (n >= WORTH_BYTES)
         worth = loop->dloop_sz <= QUICK_LOOP_SZ ? 0 : WORTH_USES_LIST;
-    if ((uintptr_t) found < worth && is_flat_enough(loop, MPII_DATALOOP_MAX_DATATYPE_DEPTH)) {
+    /* one level is for the count */
+    if ((uintptr_t) found < worth && is_flat_enough(loop, MPII_DATALOOP_MAX_DATATYPE_DEPTH - 1)) {
         /* it is no matter if another thread's use is not counted */
         __atomic_compare_exchange_n(slot, &found, (void *) ((uintptr_t) found + 1), false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
