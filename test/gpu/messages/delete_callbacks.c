@@ -14,7 +14,6 @@
 #include "report.h"
 #include "side.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define N 100000                /* ints of a buffer */

@@ -11,7 +11,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #define N (1 << 20)             /* bytes */
 #define NFLUSHES 3

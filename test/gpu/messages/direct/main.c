@@ -26,7 +26,7 @@
  *   missed    the same, and the one end is so much slower at times that they give up
  *   starved   three processes, and a GPU that takes 0.2 s for anything: a message is sent while all
  *             places are held by messages whose receiver does not call MPI
- *   beside    with a GPU that is slow to start anything: long ones are copied two at a time
+ *   beside    with a GPU that is slow to start anything: long ones are copied two at a time, lists more
  *   refused   none is, as the memory cannot be mapped
  *   kinds     memory that cannot be mapped goes the other way; mixed ends
  *   late      unexpected short messages whose buffers are reused at once

@@ -34,7 +34,7 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_least(const MPII_Gpudt_engine_t * engine,
 
     if (n < MPII_GPUDT_SPREAD_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         return lane;
-    for (int i = 0; i < MPII_GPUDT_SPREAD_LANES; i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (MPL_atomic_relaxed_load_int(&engine->nflying[others[i]]) <
             MPL_atomic_relaxed_load_int(&engine->nflying[least]))
             least = others[i];

@@ -354,11 +354,10 @@
 #define MPII_GPUDT_BESIDE_MIN (1 << 20)
 
 /* Minimum size of a move between GPUs that cannot share a launch, as of lists and trees, to run in the
- * least busy of several lanes, and their number. On two H200s 64 messages of 256 KiB with a tree at both
- * ends take 14.4 us each in one lane, 8.1 in two and 5.1 in four, which is what the processor takes to
- * start one; lists 7.7, 4.9 and 4.1. Shorter ones are packed by their sender. */
-#define MPII_GPUDT_SPREAD_MIN   (96 << 10)
-#define MPII_GPUDT_SPREAD_LANES 4
+ * least busy of four lanes. On two H200s 64 messages of 256 KiB with a tree at both ends take 14.4 us
+ * each in one lane, 8.1 in two and 5.1 in four, which is what the processor takes to start one; lists 7.7,
+ * 4.9 and 4.1. Shorter ones are packed by their sender. */
+#define MPII_GPUDT_SPREAD_MIN (96 << 10)
 
 /* Maximum size of a copy for which small moves wait, to be launched together. Between GPUs it is
  * BATCH_MEDIUM. */
