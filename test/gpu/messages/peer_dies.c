@@ -8,6 +8,7 @@
  * so only the survivors' output counts.
  *
  *     peer_dies send|recv      two processes: what the survivor was doing
+ *     peer_dies host           the same as send, from host memory
  *     peer_dies others         three: the survivor was receiving, then receives from the third one.
  *                              Memory of it that the dead process had credits for is replaced */
 
@@ -58,8 +59,9 @@ static void others_go_on(void)
 
 int main(int argc, char **argv)
 {
-    int flag = 0, err, class, is_sender, is_alone, provided;
-    MPI_Request request;
+    int flag = 0, err, class, is_sender, is_alone, is_host, provided;
+    MPI_Request request, requests[2];
+    MPI_Status statuses[2];
     struct side s;
 
     if (argc != 2)
@@ -75,8 +77,9 @@ int main(int argc, char **argv)
     is_alone = strcmp(argv[1], "others") != 0;
     if (!is_alone)
         from_third(2);
-    is_sender = (rank == 0) == (strcmp(argv[1], "send") == 0);
-    side_make(&s, MEM__DEVICE, MPI_INT, N, 0);
+    is_host = strcmp(argv[1], "host") == 0;
+    is_sender = (rank == 0) == (is_host || strcmp(argv[1], "send") == 0);
+    side_make(&s, is_host && is_sender ? MEM__PAGEABLE : MEM__DEVICE, MPI_INT, N, 0);
     side_fill(&s, 1);
     MPI_Barrier(MPI_COMM_WORLD);
 
@@ -92,13 +95,17 @@ int main(int argc, char **argv)
         unsigned long long packs = report_variable("gpudt_packs");
         for (int i = 0; i < 200 && !flag; i++)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
-        /* It has credits, and its GPU is packing */
-        while (!is_alone && !flag && report_variable("gpudt_packs") == packs)
+        /* It has credits, and its GPU is packing; or it has given some */
+        while (!is_alone && !is_host && !flag && report_variable("gpudt_packs") == packs)
             MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
         CHECK(!flag);
         _exit(report_failures ? 3 : 0);
     }
-    err = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    /* The send is still looked at when its error is known */
+    requests[0] = request;
+    MPI_Irecv(NULL, 0, MPI_BYTE, 1, 7, MPI_COMM_WORLD, &requests[1]);
+    CHECK(MPI_Waitall(2, requests, statuses) == MPI_ERR_IN_STATUS);
+    err = statuses[0].MPI_ERROR;
     CHECK(err != MPI_SUCCESS);
     if (err) {
         MPI_Error_class(err, &class);

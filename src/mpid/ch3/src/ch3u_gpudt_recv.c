@@ -109,9 +109,9 @@ static int rndv_refuse(MPIDI_VC_t * vc, MPIR_Request * rreq)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    /* With fault tolerance, a sender from host memory is in a list that only MPICH's own packets
-     * remove it from. It waits, as in the release */
-    if (rreq->dev.gpudt_vc || !MPIR_CVAR_ENABLE_FT)
+    /* With fault tolerance, a sender from host memory on a revoked communicator may be in a list that
+     * only nemesis's own packets remove it from. It waits, as in the release */
+    if (rreq->dev.gpudt_vc || rreq->comm || !MPIR_CVAR_ENABLE_FT)
         mpi_errno = MPIDI_Gpudt_answer_send(vc, rreq, rreq->comm ? 0 : MPIDI_GPUDT_CTS__REVOKED);
     if (mpi_errno && rreq->status.MPI_ERROR == MPI_SUCCESS)
         rreq->status.MPI_ERROR = mpi_errno;

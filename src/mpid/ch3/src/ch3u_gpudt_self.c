@@ -40,7 +40,8 @@ static int chunk_begin(struct self_copy *copy, const void *sbuf, MPI_Aint scount
     int mpi_errno = MPI_SUCCESS;
     MPIR_Gpudt_buffer *from = NULL;
 
-    if (copies == NULL || copy->sz > MPIR_GPUDT_SELF_CHUNK_MAX || !is_noncontig(sdt) || !is_noncontig(rdt))
+    if (copies == NULL || copy->sz > MPIR_GPUDT_SELF_CHUNK_MAX ||
+        copy->sz > (intptr_t) MPIDU_gpudt_chunk_max() || !is_noncontig(sdt) || !is_noncontig(rdt))
         goto fn_exit;
     mpi_errno = MPIR_Gpudt_buffer_make(sbuf, scount, sdt, &from);
     MPII_GPUDT_ERR_CHECK(mpi_errno);

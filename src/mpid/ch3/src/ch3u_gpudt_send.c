@@ -237,7 +237,9 @@ int MPIDI_Gpudt_pkt_cts(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data ATTR
         goto fn_exit;
     }
     if (msg == NULL) {
-        /* A send from host memory to a receive buffer on a GPU */
+        /* A send from host memory to a receive buffer on a GPU. The message fails with the connection now */
+        if (!MPIDI_Gpudt_answer_came(vc, sreq))
+            goto fn_exit;
         mpi_errno = MPIDI_Gpudt_msg_make(sreq, vc, NULL, MPIDI_GPUDT_SHARE__SEND,
                                          MPIDI_GPUDT_MAX_SEGMENTS, send_advance, &msg);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
