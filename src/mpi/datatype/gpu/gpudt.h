@@ -55,6 +55,10 @@ static inline bool MPIR_Gpudt_is_possible(void)
 /* Whether CUDA is enabled and libcuda loaded. */
 bool MPIR_Gpudt_is_loaded(void);
 
+/* Whether the driver takes calls of this thread: not in a host function of a stream
+ * (cudaLaunchHostFunc). Costs a driver call until it has taken one. */
+bool MPIR_Gpudt_takes_calls(void);
+
 /* Whether any buffer of the process may be on a GPU. A program on the host only pays for
  * MPIR_Gpudt_is_possible. */
 static inline bool MPIR_Gpudt_is_present(void)

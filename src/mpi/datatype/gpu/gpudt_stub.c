@@ -213,6 +213,11 @@ bool MPIR_Gpudt_is_loaded(void)
     return false;
 }
 
+bool MPIR_Gpudt_takes_calls(void)
+{
+    return true;
+}
+
 bool MPIR_Gpudt_may_become_present(void)
 {
     return false;

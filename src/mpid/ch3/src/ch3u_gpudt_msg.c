@@ -183,9 +183,16 @@ static void msg_run(struct MPIDI_Gpudt_msg *msg)
     msg_advance(msg);
 }
 
+/* Whether messages cannot be advanced now: not within a pass, nor in a host function of a stream, after
+ * which another call does. */
+static bool must_wait(void)
+{
+    return is_advancing || unlikely(!MPIR_Gpudt_takes_calls());
+}
+
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
 {
-    if (is_advancing) {
+    if (must_wait()) {
         active_set(msg, true);
     } else {
         is_advancing = true;
@@ -208,7 +215,7 @@ static int hook(int *made_progress)
     bool are_others_busy = false, is_brief;
     int nleft = 0;
 
-    if (is_advancing)
+    if (must_wait())
         return MPI_SUCCESS;
     is_advancing = true;
     has_ended = false;
@@ -242,7 +249,7 @@ bool MPIDI_Gpudt_poll_all(void)
 {
     int made_progress = FALSE;
 
-    if (is_advancing)
+    if (must_wait())
         return false;
     hook(&made_progress);
     /* Another thread may wait in the progress engine for what has ended */
@@ -256,7 +263,7 @@ void MPIDI_Gpudt_poll_some(void)
     struct MPIDI_Gpudt_msg *msg, *next;
     int npolled = 0, nlooks = 0;
 
-    if (is_advancing)
+    if (must_wait())
         return;
     is_advancing = true;
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {

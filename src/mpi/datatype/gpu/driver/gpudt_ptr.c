@@ -53,14 +53,6 @@ bool MPIR_Gpudt_may_become_present(void)
     return MPIR_CVAR_ENABLE_GPU && MPII_Gpudt_driver_may_be_found();
 }
 
-/* NULL if addr can only be host memory. */
-static const MPII_Gpudt_driver_t *driver_for(const void *addr)
-{
-    if (addr == NULL || !MPIR_CVAR_ENABLE_GPU)
-        return NULL;
-    return MPII_Gpudt_driver_get();
-}
-
 /* The driver's attributes of an address; 0 where an attribute does not apply. */
 struct attributes {
     CUmemorytype type;          /* 0: not known to the driver */
@@ -84,6 +76,31 @@ static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr
 
     *a = (struct attributes) {.device = -1 };
     return drv->cuPointerGetAttributes(6, names, values, (CUdeviceptr) addr);
+}
+
+/* Host functions run in threads of the driver, which never run anything else. */
+static MPL_TLS bool has_taken_call;
+
+bool MPIR_Gpudt_takes_calls(void)
+{
+    const MPII_Gpudt_driver_t *drv;
+    struct attributes a;
+
+    if (likely(has_taken_call))
+        return true;
+    drv = MPII_Gpudt_driver_get();
+    if (drv == NULL)
+        return true;
+    has_taken_call = attributes_get(drv, &a, &a) != CUDA_ERROR_NOT_PERMITTED;
+    return has_taken_call;
+}
+
+/* NULL if addr can only be host memory. */
+static const MPII_Gpudt_driver_t *driver_for(const void *addr)
+{
+    if (addr == NULL || !MPIR_CVAR_ENABLE_GPU)
+        return NULL;
+    return MPII_Gpudt_driver_get();
 }
 
 /* The kind of memory of an address that the driver knows. */

@@ -457,13 +457,16 @@ static void queue_launch(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e la
     queue_end(engine, queue, mpi_errno);
 }
 
-/* The same in any context. */
+/* The same in any context, unless it has to be left to another thread. */
 static void queue_reenter(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
                           struct MPII_Gpudt_queue *queue)
 {
     MPII_Gpudt_ctx_t entered;
-    int mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
+    int mpi_errno;
 
+    if (unlikely(!MPIR_Gpudt_takes_calls()))
+        return;
+    mpi_errno = MPII_Gpudt_engine_reenter(engine, &entered);
     if (mpi_errno) {
         queue_end(engine, queue, mpi_errno);
     } else {

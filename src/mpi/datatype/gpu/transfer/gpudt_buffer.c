@@ -32,6 +32,9 @@ int MPIR_Gpudt_buffer_check(const MPIR_Gpudt_buffer * buffer)
                                          (CUdeviceptr) buffer->gpu_addr);
         if (likely(res == CUDA_SUCCESS && id == buffer->id))
             goto fn_exit;
+        /* In a host function that cannot be known, nor anything be done with the buffer */
+        if (res == CUDA_ERROR_NOT_PERMITTED)
+            goto fn_exit;
     }
     MPIR_ERR_CHKANDJUMP1(!MPII_Gpudt_engine_is_alive(engine), mpi_errno, MPI_ERR_BUFFER,
                          "**gpudt_ended", "**gpudt_ended %d", engine->device);

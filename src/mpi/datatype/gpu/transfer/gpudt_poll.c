@@ -128,6 +128,10 @@ static int op_test(MPIR_Gpudt_op * op, bool is_urgent, int *done)
     const struct MPII_Gpudt_flag *last;
 
     op->is_blocking = false;
+    if (unlikely(!MPIR_Gpudt_takes_calls())) {
+        *done = false;
+        return MPI_SUCCESS;
+    }
     if ((is_urgent || !copy_is_early(op)) && !flag_is_awaited(op)) {
         last = flag_last(op);
         if (last && !MPL_atomic_acquire_load_int(&op->queued.is_queued) &&
