@@ -74,7 +74,7 @@ static MPL_atomic_int_t nmarking = MPL_ATOMIC_INT_T_INITIALIZER(0);
 static int settle(MPII_Gpudt_engine_t * engine, const void *addr);
 static int settle_private(MPII_Gpudt_engine_t * engine);
 static int idle_wait(MPII_Gpudt_engine_t * engine);
-static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr);
+static void mark(MPII_Gpudt_engine_t * engine, const void *addr);
 
 bool MPII_Gpudt_memops_are_ordered(bool sync_memops)
 {
@@ -150,18 +150,14 @@ static int settle(MPII_Gpudt_engine_t * engine, const void *addr)
     int mpi_errno = MPI_SUCCESS;
     const MPII_Gpudt_driver_t *drv = engine->drv;
     CUstreamCaptureStatus status;
-    bool is_refused;
 
     MPL_atomic_fetch_add_int(&nmarking, 1);
     /* During a capture on which the default stream depends the memory stays unmarked */
     if (drv->cuStreamIsCapturing(CU_STREAM_LEGACY, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)
         goto fn_exit;
-    is_refused = !mark(drv, addr);
+    mark(engine, addr);
     mpi_errno = idle_wait(engine);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    /* Remember a driver that cannot mark allocations, instead of asking it for each message */
-    if (is_refused)
-        MPL_atomic_release_store_int(&engine->memops_refused, 1);
 
   fn_exit:
     MPL_atomic_fetch_sub_int(&nmarking, 1);
@@ -212,11 +208,14 @@ static int idle_wait(MPII_Gpudt_engine_t * engine)
     goto fn_exit;
 }
 
-/* Returns false if the driver cannot mark this memory. */
-static bool mark(const MPII_Gpudt_driver_t * drv, const void *addr)
+/* A driver that cannot mark allocations is not asked again. Of others that refuse some memory, as that of
+ * graphics, it is asked each time. */
+static void mark(MPII_Gpudt_engine_t * engine, const void *addr)
 {
     const unsigned on = 1;
+    const CUresult res = engine->drv->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
+                                                            (CUdeviceptr) addr);
 
-    return drv->cuPointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
-                                      (CUdeviceptr) addr) == CUDA_SUCCESS;
+    if (res == CUDA_ERROR_NOT_SUPPORTED)
+        MPL_atomic_release_store_int(&engine->memops_refused, 1);
 }

@@ -9,6 +9,7 @@
 #include "mpiimpl.h"
 #include "gpudt_side.h"
 #include "gpudt_error.h"
+#include "driver/gpudt_near.h"
 #include "engine/gpudt_memops.h"
 
 #define PAGE_SHIFT 12           /* the kind of memory is the same within a page of 4 KiB */
@@ -71,8 +72,12 @@ static int place_add(struct places *p, const char *addr)
     /* Several allocations of a GPU may share a page */
     if (p->any && p->high == 0 && page == p->last_page)
         goto fn_exit;
-    mpi_errno = place_query(addr, &ptr);
-    MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (MPII_Gpudt_is_near(addr)) {
+        ptr = (MPIR_Gpudt_ptr_t) {.mem = MPIR_GPUDT_MEM__HOST,.device = -1 };
+    } else {
+        mpi_errno = place_query(addr, &ptr);
+        MPII_GPUDT_ERR_CHECK(mpi_errno);
+    }
     range_note(p, addr, &ptr);
     p->last_page = page;
 
