@@ -29,7 +29,7 @@
     F(collective_pulls, "Blocks of collectives copied from memory of other processes that this one mapped") \
     F(offers_kept, "Collectives that moved data without an exchange of offers, which had not changed")  \
     F(temps, "Temporary buffers of collectives and accumulates in GPU memory")                  \
-    F(fallbacks_image, "Moves without a kernel because no kernel image suits the GPU")          \
+    F(fallbacks_image, "Moves without a kernel: no image suits the GPU, or no memory for it")   \
     F(fallbacks_memory, "Operations on a slower route because memory for another was refused")  \
     F(fallbacks_mixed, "Operations on datatypes whose blocks are in different kinds of memory") \
     F(fallbacks_pinned, "Parts of pools for messages that could not be pinned")                 \

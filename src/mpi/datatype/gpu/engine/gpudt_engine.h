@@ -91,6 +91,7 @@ struct MPII_Gpudt_engine {
     /* Of gpudt_module.c, guarded by its lock. */
     MPL_atomic_int_t module_state;      /* an MPII_Gpudt_module_e; read without the lock */
     CUmodule module;
+    int refused_looks;          /* before the image is loaded again, for which there was no memory */
     MPL_atomic_ptr_t kernels[MPII_GPUDT_NKERNELS];      /* CUfunction; NULL: not looked up yet. Read
                                                          * without the lock */
     MPL_atomic_int_t is_modest[MPII_GPUDT_NKERNELS];    /* true or false, likewise; see

@@ -16,6 +16,10 @@
  * gpudt_kernels.cu, see embed-fatbin. */
 extern const unsigned char MPII_Gpudt_fatbin[];
 
+/* Kernels that are asked for in vain before the driver is asked again whether there is memory for the image.
+ * Each time it may wait for all kernels that run. */
+#define REFUSED_LOOKS 1000
+
 static MPL_initlock_t module_lock = MPL_INITLOCK_INITIALIZER;
 
 static int module_load(MPII_Gpudt_engine_t * engine);
@@ -56,6 +60,8 @@ static int function_find(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * 
             MPL_atomic_release_store_ptr(&engine->kernels[i], NULL);
         engine->drv->cuModuleUnload(engine->module);
         MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__NONE);
+    } else if (res == CUDA_ERROR_OUT_OF_MEMORY) {
+        *function = NULL;
     } else if (res != CUDA_SUCCESS) {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleGetFunction", __func__,
                                             __LINE__);
@@ -125,8 +131,8 @@ int MPII_Gpudt_module_usable(MPII_Gpudt_engine_t * engine, bool * usable)
     return mpi_errno;
 }
 
-/* Caller holds module_lock. After a temporary failure, such as lack of memory, the next operation
- * tries again. */
+/* Caller holds module_lock. After a temporary failure the next operation tries again; without memory
+ * operations do without kernels, and a later one tries again. */
 static int module_load(MPII_Gpudt_engine_t * engine)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -134,12 +140,18 @@ static int module_load(MPII_Gpudt_engine_t * engine)
 
     if (likely(state_of(engine) != MPII_GPUDT_MODULE__NEW))
         goto fn_exit;
+    if (engine->refused_looks > 0) {
+        engine->refused_looks--;
+        goto fn_exit;
+    }
 
     res = engine->drv->cuModuleLoadData(&engine->module, MPII_Gpudt_fatbin);
     if (res == CUDA_SUCCESS) {
         MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__LOADED);
     } else if (means_no_image(res)) {
         MPL_atomic_release_store_int(&engine->module_state, MPII_GPUDT_MODULE__NONE);
+    } else if (res == CUDA_ERROR_OUT_OF_MEMORY) {
+        engine->refused_looks = REFUSED_LOOKS;
     } else {
         mpi_errno = MPII_Gpudt_driver_error(engine->drv, res, "cuModuleLoadData", __func__,
                                             __LINE__);

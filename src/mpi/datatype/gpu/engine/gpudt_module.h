@@ -12,7 +12,8 @@
 
 /* Get the function of a kernel; the image is loaded at first use. The engine's context is current.
  *   kernel    (IN)   enum MPII_Gpudt_kernel_e
- *   function  (OUT)  NULL: no image suits the device, which is no error */
+ *   function  (OUT)  NULL: no image suits the device, or there is no memory for it, which is no
+ *                    error */
 int MPII_Gpudt_module_kernel(MPII_Gpudt_engine_t * engine, int kernel, CUfunction * function);
 
 /* Set whether the next launches of a kernel are to share multiprocessors with any kernel of the
