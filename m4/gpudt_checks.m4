@@ -17,7 +17,8 @@ AC_SUBST([gpudt_device])
 dnl GPUDT_CHECK_TOOLS - tools that maint/ and MPICH's autogen.sh need
 AC_DEFUN([GPUDT_CHECK_TOOLS],[
 AC_CHECK_PROGS([PYTHON3],[python3])
-AS_IF([test -z "$PYTHON3"],[AC_MSG_ERROR([python3 not found; install Python 3.6 or newer])])
+AS_IF([test -z "$PYTHON3" || ! "$PYTHON3" -c 'import sys; sys.exit(sys.version_info < (3, 8))'],
+      [AC_MSG_ERROR([no python3 of version 3.8 or newer found; install Python])])
 for gpudt_tool in autoconf automake libtoolize m4 patch perl ; do
     AS_IF([command -v $gpudt_tool >/dev/null 2>&1],[],
           [AC_MSG_ERROR([$gpudt_tool not found; install autoconf, automake, libtool, m4, patch and perl])])

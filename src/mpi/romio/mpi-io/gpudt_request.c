@@ -86,6 +86,7 @@ enum step { WAITS, STARTED, ENDED };
 
 /* ---- what the driver does ---- */
 
+/* As in gpudt_collective.c. The hint romio_cb_pfr is of blocking operations only. */
 static int has_exchange(ADIO_File fd, int is_read)
 {
     return is_read ? fd->fns->ADIOI_xxx_IreadStridedColl == ADIOI_GEN_IreadStridedColl :

@@ -61,8 +61,8 @@ static bool has_ended;          /* some request was completed */
 static int hook_id;
 static bool has_hook = false;
 
-/* From MPIDI_Gpudt_hook_also. */
-#define MAX_OTHERS 5
+/* Callers of MPIDI_Gpudt_hook_also, each once. */
+#define MAX_OTHERS 4
 static struct other {
     MPIDI_Gpudt_advance_fn advance;     /* NULL: no such operation so far */
     void (*settle) (void);

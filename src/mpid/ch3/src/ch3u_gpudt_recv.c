@@ -336,6 +336,29 @@ static void sender_unstaged(struct MPIDI_Gpudt_msg *msg)
     MPIDI_Gpudt_msg_advance(msg);
 }
 
+/* Whether a packet only tells something of the sender, and brings no data. */
+static bool tells(MPIDI_VC_t * vc, struct MPIDI_Gpudt_msg *msg, int where, int *mpi_errno_ptr)
+{
+    *mpi_errno_ptr = MPI_SUCCESS;
+    switch (where) {
+        case MPIDI_GPUDT_DATA__NONE:
+            sender_failed(msg, vc);
+            return true;
+        case MPIDI_GPUDT_DATA__UNSTAGED:
+            sender_unstaged(msg);
+            return true;
+        case MPIDI_GPUDT_DATA__PUSHED:
+            MPIDI_Gpudt_pushed(msg);
+            return true;
+        case MPIDI_GPUDT_DATA__UNPUSHED:
+        case MPIDI_GPUDT_DATA__UNREACHED:
+            *mpi_errno_ptr = MPIDI_Gpudt_unpushed(msg, where == MPIDI_GPUDT_DATA__UNREACHED);
+            return true;
+        default:
+            return false;
+    }
+}
+
 int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, intptr_t * buflen,
                          MPIR_Request ** rreqp)
 {
@@ -344,7 +367,7 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     MPIR_Request *rreq;
     struct MPIDI_Gpudt_msg *msg;
     struct MPIDI_Gpudt_segment *segment;
-    int complete;
+    int complete, mpi_errno;
 
     if (vc->state == MPIDI_VC_STATE_MORIBUND)   /* its messages have failed already */
         return MPIDI_Gpudt_data_drop(pkt->where == MPIDI_GPUDT_DATA__FOLLOWS ? pkt->len : 0, data,
@@ -353,20 +376,8 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     msg = rreq->dev.gpudt;
     *rreqp = NULL;
     *buflen = 0;
-    if (pkt->where == MPIDI_GPUDT_DATA__NONE) {
-        sender_failed(msg, vc);
-        return MPI_SUCCESS;
-    }
-    if (pkt->where == MPIDI_GPUDT_DATA__UNSTAGED) {
-        sender_unstaged(msg);
-        return MPI_SUCCESS;
-    }
-    if (pkt->where == MPIDI_GPUDT_DATA__PUSHED) {
-        MPIDI_Gpudt_pushed(msg);
-        return MPI_SUCCESS;
-    }
-    if (pkt->where == MPIDI_GPUDT_DATA__UNPUSHED || pkt->where == MPIDI_GPUDT_DATA__UNREACHED)
-        return MPIDI_Gpudt_unpushed(msg, pkt->where == MPIDI_GPUDT_DATA__UNREACHED);
+    if (tells(vc, msg, pkt->where, &mpi_errno))
+        return mpi_errno;
 
     segment = &msg->segment[pkt->segment];
     if (segment->is_ahead) {
@@ -389,7 +400,8 @@ int MPIDI_Gpudt_pkt_data(MPIDI_VC_t * vc, MPIDI_CH3_Pkt_t * upkt, void *data, in
     msg->arriving = pkt->segment;
     if (pkt->where == MPIDI_GPUDT_DATA__SHARED) {
         return data_arrived(vc, rreq, &complete);
-    } else if (there >= pkt->len) {
+    }
+    if (there >= pkt->len) {
         *buflen = pkt->len;
         MPIR_Memcpy(segment->mem, data, pkt->len);
         return data_arrived(vc, rreq, &complete);

@@ -198,7 +198,7 @@ static void elements_end(struct elements *e)
 }
 
 /* The datatype that accumulates have elements of. */
-static MPI_Datatype basic_of(MPI_Datatype datatype)
+static MPI_Datatype element_of(MPI_Datatype datatype)
 {
     MPIR_Datatype *type;
 
@@ -265,7 +265,7 @@ int MPIDI_RMA_short_accumulate(const void *origin, MPI_Aint origin_count, MPI_Da
     const struct elements o = { origin_count, origin_type, MPI_DATATYPE_NULL };
     struct elements t = { count, datatype, MPI_DATATYPE_NULL };
 
-    mpi_errno = elements_cut(&t, 0, bytes_of(&o), basic_of(datatype));
+    mpi_errno = elements_cut(&t, 0, bytes_of(&o), element_of(datatype));
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3I_Accumulate(origin, origin_count, origin_type, rank, disp, t.count,
                                       t.datatype, op, win, ureq);
@@ -295,9 +295,9 @@ static int part_get_accumulate(const struct get_accumulate *whole, MPI_Aint firs
     int mpi_errno = MPI_SUCCESS;
     struct get_accumulate g = *whole;
 
-    mpi_errno = elements_cut(&g.t, first, last, basic_of(g.t.datatype));
+    mpi_errno = elements_cut(&g.t, first, last, element_of(g.t.datatype));
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = elements_cut(&g.r, first, last, basic_of(g.r.datatype));
+    mpi_errno = elements_cut(&g.r, first, last, element_of(g.r.datatype));
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_CH3I_Get_accumulate(g.origin, g.o.count, g.o.datatype, g.result, g.r.count,
                                           g.r.datatype, g.rank, g.disp, g.t.count, g.t.datatype, op,

@@ -9,7 +9,7 @@ noinst_HEADERS +=                                \
     src/mpi/datatype/gpu/driver/gpudt_near.h     \
     src/mpi/datatype/gpu/driver/gpudt_presence.h \
     src/mpi/datatype/gpu/driver/gpudt_ptr.h      \
-    src/mpi/datatype/gpu/driver/gpudt_range.h    \
+    src/mpi/datatype/gpu/driver/gpudt_profile.h  \
     src/mpi/datatype/gpu/driver/gpudt_sharing.h
 
 if BUILD_GPUDT_CUDA

@@ -16,7 +16,7 @@
 #include "gpudt_pool.h"
 #include "gpudt_upload.h"
 #include "gpudt_vars.h"
-#include "driver/gpudt_range.h"
+#include "driver/gpudt_profile.h"
 
 /* Guards the lists. Engines stay in one of the lists until MPI_Finalize. This includes those whose
  * context is destroyed, since operations and datatypes may point to them. */
@@ -220,7 +220,7 @@ static int engine_add(const MPII_Gpudt_driver_t * drv, int device, CUcontext ctx
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
     MPII_Gpudt_graphs_make(*engine);
-    MPII_GPUDT_RANGE_INIT();
+    MPII_GPUDT_PROFILE_INIT();
     (*engine)->next = engines;
     engines = *engine;
     MPII_GPUDT_COUNT(engines, 1);

@@ -237,7 +237,7 @@ static bool is_room(const struct MPII_Gpudt_mapping *wanted, uint64_t max_sz)
 
 /* Remove mappings that were not used for longest until there is room for one, and if that is large, another
  * large one of its process. An allocation whose mapping was removed has to be worth one anew. Returns
- * whether it may be mapped: not if the others could not be removed without a wait; those in use are let. */
+ * whether it may be mapped: not if the others could not be removed without a wait; those in use stay. */
 static bool room_make(struct MPII_Gpudt_mapping *wanted)
 {
     const uint64_t max_sz = (uint64_t) MPL_MAX(MPIR_CVAR_GPUDT_IPC_MIB, 0) << 20;

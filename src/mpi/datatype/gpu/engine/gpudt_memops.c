@@ -208,8 +208,8 @@ static int idle_wait(MPII_Gpudt_engine_t * engine)
     goto fn_exit;
 }
 
-/* A driver that cannot mark allocations is not asked again. Of others that refuse some memory, as that of
- * graphics, it is asked each time. */
+/* A driver that cannot mark allocations is not asked again. Others refuse some memory, as that of
+ * graphics: they are asked and waited for each time. */
 static void mark(MPII_Gpudt_engine_t * engine, const void *addr)
 {
     const unsigned on = 1;

@@ -12,6 +12,26 @@
 
 #include "gpudt_walk.cuh"
 
+/* Call a function template with the type of a unit of 1 << unit_log_ bytes, and the rest as its parameters. */
+#define GPUDT_BY_UNIT(unit_log_, fn_, ...)      \
+    switch (unit_log_) {                        \
+        case 0:                                 \
+            fn_<uint8_t>(__VA_ARGS__);          \
+            break;                              \
+        case 1:                                 \
+            fn_<uint16_t>(__VA_ARGS__);         \
+            break;                              \
+        case 2:                                 \
+            fn_<uint32_t>(__VA_ARGS__);         \
+            break;                              \
+        case 3:                                 \
+            fn_<uint64_t>(__VA_ARGS__);         \
+            break;                              \
+        default:                                \
+            fn_<gpudt_quad>(__VA_ARGS__);       \
+            break;                              \
+    }
+
 template <int U>
 GPUDT_FN void gpudt_boxes_locate(const struct MPII_Gpudt_pairbox_side &side, uint32_t first,
                                  uint32_t step, uint32_t n, uint64_t(&addr)[U])
@@ -102,23 +122,7 @@ GPUDT_FN void gpudt_boxes_all(const struct MPII_Gpudt_args_pairbox &args, uint32
 /* What block number `block` of the kernel does. */
 GPUDT_FN void gpudt_boxes_block(const struct MPII_Gpudt_args_pairbox &args, uint32_t block)
 {
-    switch (args.unit_log) {
-        case 0:
-            gpudt_boxes_all<uint8_t>(args, block);
-            break;
-        case 1:
-            gpudt_boxes_all<uint16_t>(args, block);
-            break;
-        case 2:
-            gpudt_boxes_all<uint32_t>(args, block);
-            break;
-        case 3:
-            gpudt_boxes_all<uint64_t>(args, block);
-            break;
-        default:
-            gpudt_boxes_all<gpudt_quad> (args, block);
-            break;
-    }
+    GPUDT_BY_UNIT(args.unit_log, gpudt_boxes_all, args, block);
 }
 
 /* The body of the kernel. */

@@ -91,23 +91,7 @@ template <class T> GPUDT_FN void gpudt_lists_all(const struct MPII_Gpudt_args_pa
 /* The body of the kernel. */
 GPUDT_FN void gpudt_lists(const struct MPII_Gpudt_args_pairlist &args)
 {
-    switch (args.unit_log) {
-        case 0:
-            gpudt_lists_all<uint8_t>(args);
-            break;
-        case 1:
-            gpudt_lists_all<uint16_t>(args);
-            break;
-        case 2:
-            gpudt_lists_all<uint32_t>(args);
-            break;
-        case 3:
-            gpudt_lists_all<uint64_t>(args);
-            break;
-        default:
-            gpudt_lists_all<gpudt_quad> (args);
-            break;
-    }
+    GPUDT_BY_UNIT(args.unit_log, gpudt_lists_all, args);
 }
 
 #endif /* GPUDT_PAIRLIST_CUH_INCLUDED */

@@ -121,23 +121,7 @@ template <class T> GPUDT_FN void gpudt_runs_all(const struct MPII_Gpudt_args_pai
 /* The body of the kernel. */
 GPUDT_FN void gpudt_runs(const struct MPII_Gpudt_args_pairlist &args)
 {
-    switch (args.unit_log) {
-        case 0:
-            gpudt_runs_all<uint8_t>(args);
-            break;
-        case 1:
-            gpudt_runs_all<uint16_t>(args);
-            break;
-        case 2:
-            gpudt_runs_all<uint32_t>(args);
-            break;
-        case 3:
-            gpudt_runs_all<uint64_t>(args);
-            break;
-        default:
-            gpudt_runs_all<gpudt_quad> (args);
-            break;
-    }
+    GPUDT_BY_UNIT(args.unit_log, gpudt_runs_all, args);
 }
 
 #endif /* GPUDT_PAIRRUNS_CUH_INCLUDED */

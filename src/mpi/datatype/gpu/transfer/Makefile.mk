@@ -26,8 +26,10 @@ noinst_HEADERS +=                                 \
     src/mpi/datatype/gpu/transfer/gpudt_start.h   \
     src/mpi/datatype/gpu/transfer/gpudt_step.h    \
     src/mpi/datatype/gpu/transfer/gpudt_stream.h  \
+    src/mpi/datatype/gpu/transfer/gpudt_timing.h  \
     src/mpi/datatype/gpu/transfer/gpudt_update_impl.h \
-    src/mpi/datatype/gpu/transfer/gpudt_window_impl.h
+    src/mpi/datatype/gpu/transfer/gpudt_window_impl.h \
+    src/mpi/datatype/gpu/transfer/gpudt_within.h
 
 if BUILD_GPUDT_CUDA
 mpi_core_sources +=                                \

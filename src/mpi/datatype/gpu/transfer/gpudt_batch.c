@@ -94,6 +94,12 @@ static bool is_in_burst(void)
     return MPL_atomic_relaxed_load_int(&is_burst);
 }
 
+/* Such a slot is launched at once, but by a thread of which the driver takes no calls. */
+static bool is_full(const struct MPII_Gpudt_slot *slot)
+{
+    return slot->n == MPII_GPUDT_BATCH_MOVES;
+}
+
 /* The flag of a slot, for a move that ends with the whole batch. */
 static struct MPII_Gpudt_flag flag_borrow(const struct MPII_Gpudt_slot *slot)
 {
@@ -280,7 +286,7 @@ bool MPII_Gpudt_batch_join(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e 
     MPII_Gpudt_lock(&batch_lock);
     queue += lane;
     open = queue->open;
-    if (open && open->number == batch && may_batch(open->lead[place].bytes)) {
+    if (open && open->number == batch && !is_full(open) && may_batch(open->lead[place].bytes)) {
         end = flag_borrow(open);
         /* The batch has a flag, so that there is memory for flags: this calls no driver */
         if (flag)
@@ -381,7 +387,7 @@ static bool open_is_due(struct MPII_Gpudt_queue *queue)
 {
     const struct MPII_Gpudt_slot *open = queue->open;
 
-    if (open->n == 0 || open->n == MPII_GPUDT_BATCH_MOVES)
+    if (open->n == 0 || is_full(open))
         return true;
     if (is_held(queue) || (open->may_wait && is_in_burst() && open->n < MPII_GPUDT_BURST_MOVES &&
                            open->bytes < MPII_GPUDT_BURST_BYTES))
@@ -395,7 +401,7 @@ static bool joined_is_due(struct MPII_Gpudt_queue *queue)
     const struct MPII_Gpudt_slot *open = queue->open;
 
     return open->is_patient && open->n > 0 && open->bytes <= MPII_GPUDT_BATCH_MEDIUM ?
-        open->n == MPII_GPUDT_BATCH_MOVES : open_is_due(queue);
+        is_full(open) : open_is_due(queue);
 }
 
 static bool ends_with_batch(struct MPII_Gpudt_queue *queue, const struct MPII_Gpudt_planned *what)
@@ -419,6 +425,8 @@ static int queue_add(MPII_Gpudt_engine_t * engine, enum MPII_Gpudt_lane_e lane,
     if (what->kernel == MPII_GPUDT_KERNEL__COPIES)
         mpi_errno = MPII_Gpudt_module_kernel(engine, MPII_GPUDT_KERNEL__COPIES_FEW, &few);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
+    if (queue->open && is_full(queue->open))
+        queue_launch(engine, lane, queue);
     if (!together || !alone || !slot_open(engine, lane, queue))
         goto fn_exit;
     if (ends_with_batch(queue, what)) {

@@ -201,12 +201,7 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
 
     if (op)
         *op = NULL;
-    local.src.type = local.dst.type = NULL;
-    local.mapping = NULL;
-    local.mapped = NULL;
-    local.is_alone = local.may_leave = false;
-    local.max_blocks = 0;
-    local.ahead = NULL;
+    MPII_Gpudt_op_init(&local, n, unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK);
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size, mpi_errno, MPI_ERR_INTERN, "**gpudt_size");
     mpi_errno = MPIR_Gpudt_buffer_check(buffer);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
@@ -217,8 +212,6 @@ int MPIR_Gpudt_buffer_move(MPIR_Gpudt_buffer * buffer, MPI_Aint first, MPI_Aint 
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
     MPII_Gpudt_buffer_part(buffer, first, n, unpack ? &local.dst : &local.src);
-    local.n = n;
-    local.lane = unpack ? MPII_GPUDT_LANE__UNPACK : MPII_GPUDT_LANE__PACK;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (unpack)

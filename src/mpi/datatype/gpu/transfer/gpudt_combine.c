@@ -16,7 +16,7 @@
 #include "gpudt_run.h"
 #include "gpudt_step.h"
 #include "gpudt_vars.h"
-#include "driver/gpudt_range.h"
+#include "driver/gpudt_profile.h"
 #include "engine/gpudt_contexts.h"
 #include "engine/gpudt_module.h"
 #include "plan/gpudt_plan_copies.h"
@@ -245,7 +245,7 @@ static MPIR_Gpudt_op *op_make(MPII_Gpudt_engine_t * engine)
 }
 
 /* Start a reduction, in the engine's context.
- *   op  (OUT)  NULL: it was not started */
+ *   op_ptr  (OUT)  NULL: it was not started */
 static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t * engine,
                          const struct MPII_Gpudt_reduction *r, bool is_waited_for,
                          MPIR_Gpudt_op ** op_ptr)
@@ -266,9 +266,9 @@ static int combine_start(const struct MPIR_Gpudt_combine *c, MPII_Gpudt_engine_t
     if (function)
         op = op_make(engine);
     if (op && places_find(c, engine, &in, op->mapped) && combine_plan(&in, c->is_each, &plan)) {
-        MPII_GPUDT_RANGE_PUSH("MPI reduction between GPUs");
+        MPII_GPUDT_PROFILE_PUSH("MPI reduction between GPUs");
         mpi_errno = combine_launch(op, &plan, is_waited_for);
-        MPII_GPUDT_RANGE_POP();
+        MPII_GPUDT_PROFILE_POP();
         MPII_GPUDT_ERR_CHECK(mpi_errno);
         MPII_GPUDT_COUNT(reductions_direct, 1);
         *op_ptr = op;

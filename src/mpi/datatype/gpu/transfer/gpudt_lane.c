@@ -23,7 +23,7 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine
 }
 
 enum MPII_Gpudt_lane_e MPII_Gpudt_lane_least(const MPII_Gpudt_engine_t * engine,
-                                             enum MPII_Gpudt_lane_e lane, int64_t n)
+                                             enum MPII_Gpudt_lane_e lane, int64_t n, bool is_box)
 {
     /* Not those of sends, whose short kernels would come behind it */
     static const enum MPII_Gpudt_lane_e others[] = {
@@ -32,7 +32,7 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_least(const MPII_Gpudt_engine_t * engine,
     };
     enum MPII_Gpudt_lane_e least = lane;
 
-    if (n < MPII_GPUDT_SPREAD_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
+    if (is_box || n < MPII_GPUDT_SPREAD_MIN || MPIR_CVAR_GPUDT_MAX_BLOCKS > 0)
         return lane;
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (MPL_atomic_relaxed_load_int(&engine->nflying[others[i]]) <

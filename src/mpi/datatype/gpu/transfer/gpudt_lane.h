@@ -20,8 +20,9 @@ enum MPII_Gpudt_lane_e MPII_Gpudt_lane_choose(const MPII_Gpudt_engine_t * engine
 
 /* The lane for a move of n bytes that gets a launch of its own and may run in any order with others, as the
  * pull of a message: that in which least is in flight, if it is long enough.
- *   lane  (IN)  where it runs else, and if others have as much in flight */
+ *   lane    (IN)  where it runs otherwise, also if no other lane has less in flight
+ *   is_box  (IN)  it is one of boxes, which share launches as soon as there are several */
 enum MPII_Gpudt_lane_e MPII_Gpudt_lane_least(const MPII_Gpudt_engine_t * engine,
-                                             enum MPII_Gpudt_lane_e lane, int64_t n);
+                                             enum MPII_Gpudt_lane_e lane, int64_t n, bool is_box);
 
 #endif /* GPUDT_LANE_H_INCLUDED */

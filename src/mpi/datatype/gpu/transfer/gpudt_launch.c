@@ -50,7 +50,6 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-
 /* Contiguous memory as a datatype of one block, which may be longer than the range to move. */
 struct contig {
     struct MPII_Gpudt_record record;
@@ -259,9 +258,8 @@ static int plan_start(const struct MPII_Gpudt_move *m, struct MPII_Gpudt_plan_in
         in->allowed &= ~(1u << MPII_GPUDT_STRATEGY__COPY2D);
         MPII_Gpudt_plan_make(in, &plan);
     }
-    /* As in gpudt_pair.c */
-    if (m->may_leave && plan.strategy != MPII_GPUDT_STRATEGY__BOX)
-        lane = MPII_Gpudt_lane_least(m->engine, lane, m->len);
+    if (m->may_leave)
+        lane = MPII_Gpudt_lane_least(m->engine, lane, m->len, plan.strategy == MPII_GPUDT_STRATEGY__BOX);
     struct MPII_Gpudt_launch launch = {
         .engine = m->engine,
         .lane = lane,

@@ -58,21 +58,25 @@ static MPIR_Gpudt_op *op_new(void)
     return op;
 }
 
+void MPII_Gpudt_op_init(MPIR_Gpudt_op * op, int64_t n, enum MPII_Gpudt_lane_e lane)
+{
+    op->src.type = op->dst.type = NULL;
+    op->mapping = NULL;
+    op->mapped = NULL;
+    op->n = n;
+    op->lane = lane;
+    op->is_alone = op->may_leave = op->timing.is_on = false;
+    op->max_blocks = 0;
+    op->ahead = NULL;
+    op->queued.may_lead = op->queued.ends_with_batch = op->queued.may_wait = false;
+}
+
 MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane)
 {
     MPIR_Gpudt_op *op = op_new();
 
-    if (likely(op)) {
-        op->src.type = op->dst.type = NULL;
-        op->mapping = NULL;
-        op->mapped = NULL;
-        op->n = n;
-        op->lane = lane;
-        op->is_alone = op->may_leave = op->timing.is_on = false;
-        op->max_blocks = 0;
-        op->ahead = NULL;
-        op->queued.may_lead = op->queued.ends_with_batch = op->queued.may_wait = false;
-    }
+    if (likely(op))
+        MPII_Gpudt_op_init(op, n, lane);
     return op;
 }
 

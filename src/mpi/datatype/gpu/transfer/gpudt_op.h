@@ -108,8 +108,10 @@ static inline bool MPII_Gpudt_step_is_awaited(const MPIR_Gpudt_op * op, int i)
     return engine && (i + 1 == MPII_Gpudt_op_nsteps(op) || op->step[i + 1].engine != engine);
 }
 
-/* An operation on n bytes, whose sides are to be set, for MPII_Gpudt_op_start_new. It holds nothing
- * yet. NULL: there is no memory. */
+/* Let an operation on n bytes hold nothing, and be as most are. Its sides are to be set. */
+void MPII_Gpudt_op_init(MPIR_Gpudt_op * op, int64_t n, enum MPII_Gpudt_lane_e lane);
+
+/* The same for a new one, for MPII_Gpudt_op_start_new. NULL: there is no memory. */
 MPIR_Gpudt_op *MPII_Gpudt_op_make(int64_t n, enum MPII_Gpudt_lane_e lane);
 
 /* Set what tells how far an operation has come to nothing. */

@@ -212,11 +212,7 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
     MPIR_Gpudt_op local;
     struct MPII_Gpudt_side *side[2] = { &local.src, &local.dst };
 
-    local.mapping = NULL;
-    local.mapped = NULL;
-    local.is_alone = local.may_leave = false;
-    local.max_blocks = 0;
-    local.ahead = NULL;
+    MPII_Gpudt_op_init(&local, n, lane);
     for (int i = 0; i < 2; i++)
         MPII_Gpudt_side_place(&b[i], n, side[i]);
     *handled = true;
@@ -231,8 +227,6 @@ static int transfer(const struct MPII_Gpudt_data *from, const struct MPII_Gpudt_
         mpi_errno = MPII_Gpudt_side_set(&b[i], n, side[i]);
         MPII_GPUDT_ERR_CHECK(mpi_errno);
     }
-    local.n = n;
-    local.lane = lane;
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 

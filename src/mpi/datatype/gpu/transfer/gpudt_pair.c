@@ -142,9 +142,9 @@ int MPII_Gpudt_pair_start(const struct MPII_Gpudt_pair *p)
         pair_copy(p, &plan, &is_started);
     if (is_started)
         goto fn_exit;
-    /* Boxes share launches as soon as there are several */
-    if (p->may_leave && plan.kernel != MPII_GPUDT_KERNEL__PAIRBOX)
-        lane = *p->may_leave = MPII_Gpudt_lane_least(p->engine, lane, p->len);
+    if (p->may_leave)
+        lane = *p->may_leave = MPII_Gpudt_lane_least(p->engine, lane, p->len,
+                                                     plan.kernel == MPII_GPUDT_KERNEL__PAIRBOX);
     struct MPII_Gpudt_launch launch = {
         .engine = p->engine,
         .lane = lane,

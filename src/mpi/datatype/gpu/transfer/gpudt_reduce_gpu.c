@@ -14,7 +14,7 @@
 #include "gpudt_launch.h"
 #include "gpudt_run.h"
 #include "gpudt_vars.h"
-#include "driver/gpudt_range.h"
+#include "driver/gpudt_profile.h"
 #include "engine/gpudt_contexts.h"
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_pool.h"
@@ -222,9 +222,9 @@ int MPII_Gpudt_reduce_by_kernel(const struct MPII_Gpudt_operands *o,
     mpi_errno = MPII_Gpudt_engine_enter(drv, lead(&rd)->device, lead(&rd)->ctx, &rd.engine,
                                         &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_RANGE_PUSH("MPI reduction on GPU");
+    MPII_GPUDT_PROFILE_PUSH("MPI reduction on GPU");
     mpi_errno = reduce_run(&rd, is_done);
-    MPII_GPUDT_RANGE_POP();
+    MPII_GPUDT_PROFILE_POP();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

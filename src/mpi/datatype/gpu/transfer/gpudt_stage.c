@@ -362,13 +362,15 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
 {
     int mpi_errno = MPI_SUCCESS;
     const int place = place_of(stage, packed), wanted = *value;
-    MPIR_Gpudt_op local = {.n = n,.is_alone = true };
+    MPIR_Gpudt_op local;
     bool are_beside;
 
     MPIR_FUNC_ENTER;
 
     *op = NULL;
     *value = 0;
+    MPII_Gpudt_op_init(&local, n, MPII_GPUDT_LANE__PACK);
+    local.is_alone = true;
     MPIR_ERR_CHKANDJUMP(first + n > buffer->size || packed < stage->mem ||
                         place >= MPIR_GPUDT_STAGE_PLACES ||
                         packed + n > place_at(stage, place + 1), mpi_errno, MPI_ERR_INTERN,
@@ -392,8 +394,8 @@ int MPIR_Gpudt_stage_move(MPIR_Gpudt_stage_t * stage, MPIR_Gpudt_buffer * buffer
     if (are_beside)
         local.max_blocks = MPII_GPUDT_BESIDE_BLOCKS(stage->engine->nsms);
     /* Segments of one message are packed one after the other: the first one is awaited most */
-    local.lane = unpack || are_beside ? MPII_Gpudt_lane_choose(stage->engine, !unpack, n) :
-        MPII_GPUDT_LANE__PACK;
+    if (unpack || are_beside)
+        local.lane = MPII_Gpudt_lane_choose(stage->engine, !unpack, n);
     mpi_errno = MPII_Gpudt_op_start(&local, op);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
     if (are_beside)

@@ -11,7 +11,7 @@
 #include "gpudt_route.h"
 #include "gpudt_run.h"
 #include "gpudt_vars.h"
-#include "driver/gpudt_range.h"
+#include "driver/gpudt_profile.h"
 #include "engine/gpudt_contexts.h"
 
 /* Enter the lead's context, choose the route, and start. On failure nothing is in flight and the
@@ -28,11 +28,11 @@ static int op_begin(MPIR_Gpudt_op * op, bool * done)
         MPII_Gpudt_ctx_enter(op->drv, lead->engine->device, lead->engine->ctx, &entered) :
         MPII_Gpudt_engine_enter(op->drv, lead->ptr.device, lead->ptr.ctx, &op->engine, &entered);
     MPII_GPUDT_ERR_CHECK(mpi_errno);
-    MPII_GPUDT_RANGE_PUSH("MPI datatype on GPU");
+    MPII_GPUDT_PROFILE_PUSH("MPI datatype on GPU");
     mpi_errno = MPII_Gpudt_route(op, lead);
     if (likely(mpi_errno == MPI_SUCCESS))
         mpi_errno = MPII_Gpudt_op_advance(op, done);
-    MPII_GPUDT_RANGE_POP();
+    MPII_GPUDT_PROFILE_POP();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -11,12 +11,12 @@
 #include "gpudt_op.h"
 
 /* Start a transfer.
- *   local  (IN)   both sides, classified; n and lane. Holds no references to datatypes afterwards
+ *   local  (IN)   both sides, classified; all else as MPII_Gpudt_op_init leaves it, or set. Holds no
+ *                 references to datatypes and mappings afterwards
  *   op     (OUT)  as for MPIR_Gpudt_ipack */
 int MPII_Gpudt_op_start(MPIR_Gpudt_op * local, MPIR_Gpudt_op ** op);
 
-/* The same for an operation of MPII_Gpudt_op_make with src, dst, n, lane, mapping, mapped, is_alone,
- * may_leave and max_blocks set, which is not copied but taken over. */
+/* The same for an operation of MPII_Gpudt_op_make, which is not copied but taken over. */
 int MPII_Gpudt_op_start_new(MPIR_Gpudt_op * work, MPIR_Gpudt_op ** op);
 
 #endif /* GPUDT_START_H_INCLUDED */

@@ -15,7 +15,7 @@
 #include "gpudt_run.h"
 #include "gpudt_start.h"
 #include "gpudt_update_impl.h"
-#include "driver/gpudt_range.h"
+#include "driver/gpudt_profile.h"
 #include "engine/gpudt_module.h"
 #include "engine/gpudt_pool.h"
 #include "plan/gpudt_plan_reduce.h"
@@ -86,8 +86,9 @@ static enum MPII_Gpudt_lane_e lane_find(const MPII_Gpudt_engine_t * engine)
 static int part_move(const struct MPII_Gpudt_update *up, int64_t first, int64_t n, bool is_back)
 {
     char *mem = up->gathered->mem;
-    MPIR_Gpudt_op local = {.n = n * up->size,.lane = lane_find(up->engine) };
+    MPIR_Gpudt_op local;
 
+    MPII_Gpudt_op_init(&local, n * up->size, lane_find(up->engine));
     MPII_Gpudt_side_part(&up->window, first * up->size, local.n, is_back ? &local.dst : &local.src);
     MPII_Gpudt_side_own(up->engine, mem, mem + local.n, is_back ? &local.src : &local.dst);
     return MPII_Gpudt_op_start(&local, NULL);
@@ -232,9 +233,9 @@ int MPII_Gpudt_update_run(struct MPII_Gpudt_update *up, bool * is_taken)
     if (function == NULL || !areas_get(up))
         goto fn_exit;
     *is_taken = true;
-    MPII_GPUDT_RANGE_PUSH("MPI update of a window");
+    MPII_GPUDT_PROFILE_PUSH("MPI update of a window");
     mpi_errno = parts_run(up);
-    MPII_GPUDT_RANGE_POP();
+    MPII_GPUDT_PROFILE_POP();
     MPII_GPUDT_ERR_CHECK(mpi_errno);
 
   fn_exit:

@@ -52,6 +52,8 @@
 #ifndef MPII_GPUDT_PAIR_BLOCKS
 #define MPII_GPUDT_PAIR_BLOCKS 4
 #endif
+#define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
+
 /* Shared memory for which a multiprocessor is to be divided for kernels of messages, in percent of
  * its maximum. A multiprocessor is divided anew only when no kernel runs on it, and kernels without
  * shared memory leave about this much (seen on H200s: with more, or left to the driver, a pair or
@@ -59,8 +61,6 @@
  * reason the tiles of pair kernels are small. Messages become no slower by it; packing 16 MiB
  * within the GPU takes up to 1.5 times as long. */
 #define MPII_GPUDT_MODEST_CARVEOUT 14
-
-#define MPII_GPUDT_PAIR_UNROLL(index_sz_) ((index_sz_) == 4 ? 8 : 4)
 
 /* How often a block of threads looks at a semaphore, at most: some 100 us between two H100s. */
 #define MPII_GPUDT_SEMAPHORE_LOOKS 128
