@@ -62,9 +62,15 @@ struct attributes {
     unsigned long long id;
 };
 
+/* Whether the driver has taken a call of this thread. Host functions run in threads of the driver, which
+ * never run anything else. */
+static MPL_TLS bool has_taken_call;
+
 static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr,
                                struct attributes *a)
 {
+    CUresult res;
+
     CUpointer_attribute names[] = {
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_CONTEXT,
@@ -75,11 +81,11 @@ static CUresult attributes_get(const MPII_Gpudt_driver_t * drv, const void *addr
     };
 
     *a = (struct attributes) {.device = -1 };
-    return drv->cuPointerGetAttributes(6, names, values, (CUdeviceptr) addr);
+    res = drv->cuPointerGetAttributes(6, names, values, (CUdeviceptr) addr);
+    if (unlikely(!has_taken_call))
+        has_taken_call = res != CUDA_ERROR_NOT_PERMITTED;
+    return res;
 }
-
-/* Host functions run in threads of the driver, which never run anything else. */
-static MPL_TLS bool has_taken_call;
 
 bool MPIR_Gpudt_takes_calls(void)
 {
@@ -91,7 +97,7 @@ bool MPIR_Gpudt_takes_calls(void)
     drv = MPII_Gpudt_driver_get();
     if (drv == NULL)
         return true;
-    has_taken_call = attributes_get(drv, &a, &a) != CUDA_ERROR_NOT_PERMITTED;
+    (void) attributes_get(drv, &a, &a);
     return has_taken_call;
 }
 
