@@ -108,6 +108,7 @@ enum MPIDI_Gpudt_istate_e {
     MPIDI_GPUDT_ISTATE__TELLING,        /* exchanges descriptions of buffers */
     MPIDI_GPUDT_ISTATE__WAITING,        /* for the calls before it */
     MPIDI_GPUDT_ISTATE__MAPPING,        /* exchanges how to map buffers */
+    MPIDI_GPUDT_ISTATE__STARTING,       /* not in this thread */
     MPIDI_GPUDT_ISTATE__RUNNING,        /* on the GPU */
     MPIDI_GPUDT_ISTATE__ENDING, /* exchanges how that ended */
     MPIDI_GPUDT_ISTATE__PLAIN,  /* MPICH's algorithm */

@@ -112,8 +112,13 @@ static void ask(struct MPIDI_Gpudt_icoll *o)
         form_next(o);
 }
 
+/* In a host function of a stream it is put off. */
 static void start(struct MPIDI_Gpudt_icoll *o)
 {
+    if (unlikely(!MPIR_Gpudt_takes_calls())) {
+        o->state = MPIDI_GPUDT_ISTATE__STARTING;
+        return;
+    }
     o->own_end = form_of(o)->start(o);
     o->state = MPIDI_GPUDT_ISTATE__RUNNING;
 }
@@ -222,6 +227,9 @@ static void step(struct MPIDI_Gpudt_icoll *o)
         case MPIDI_GPUDT_ISTATE__WAITING:
             if (MPIDI_Gpudt_iline_is_first(o))
                 decide(o);
+            break;
+        case MPIDI_GPUDT_ISTATE__STARTING:
+            start(o);
             break;
         case MPIDI_GPUDT_ISTATE__RUNNING:
             if (ops_test(o)) {

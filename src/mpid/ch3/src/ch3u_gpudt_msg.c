@@ -130,9 +130,14 @@ static bool msg_settle(struct MPIDI_Gpudt_msg *msg)
     return msg->is_active;
 }
 
-/* Returns whether GPU operations of the message are still in flight. */
+/* Returns whether GPU operations of the message are still in flight. A message from or to GPU memory does not
+ * go on in a host function of a stream, but in the next call elsewhere. */
 static bool msg_advance(struct MPIDI_Gpudt_msg *msg)
 {
+    if (msg->buffer && unlikely(!MPIR_Gpudt_takes_calls())) {
+        active_set(msg, true);
+        return true;
+    }
     msg->wants_memory = false;
     if (msg->req)
         msg->advance(msg);
@@ -183,16 +188,9 @@ static void msg_run(struct MPIDI_Gpudt_msg *msg)
     msg_advance(msg);
 }
 
-/* Whether messages cannot be advanced now: not within a pass, nor in a host function of a stream, after
- * which another call does. */
-static bool must_wait(void)
-{
-    return is_advancing || unlikely(!MPIR_Gpudt_takes_calls());
-}
-
 void MPIDI_Gpudt_msg_advance(struct MPIDI_Gpudt_msg *msg)
 {
-    if (must_wait()) {
+    if (is_advancing) {
         active_set(msg, true);
     } else {
         is_advancing = true;
@@ -215,7 +213,7 @@ static int hook(int *made_progress)
     bool are_others_busy = false, is_brief;
     int nleft = 0;
 
-    if (must_wait())
+    if (is_advancing)
         return MPI_SUCCESS;
     is_advancing = true;
     has_ended = false;
@@ -249,7 +247,7 @@ bool MPIDI_Gpudt_poll_all(void)
 {
     int made_progress = FALSE;
 
-    if (must_wait())
+    if (is_advancing)
         return false;
     hook(&made_progress);
     /* Another thread may wait in the progress engine for what has ended */
@@ -263,7 +261,7 @@ void MPIDI_Gpudt_poll_some(void)
     struct MPIDI_Gpudt_msg *msg, *next;
     int npolled = 0, nlooks = 0;
 
-    if (must_wait())
+    if (is_advancing)
         return;
     is_advancing = true;
     DL_FOREACH_SAFE_NP(actives, msg, next, active_next, active_prev) {

@@ -118,6 +118,8 @@ static bool copies_advance(bool * has_ended)
 {
     struct self_copy *copy, *next;
 
+    if (unlikely(!MPIR_Gpudt_takes_calls()))
+        return copies != NULL;
     DL_FOREACH_SAFE(copies, copy, next) {
         if (copy_run(copy)) {
             DL_DELETE(copies, copy);

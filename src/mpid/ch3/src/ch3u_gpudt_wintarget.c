@@ -117,6 +117,12 @@ static void answer_send(struct MPIDI_Gpudt_winmsg *msg)
         MPIR_Datatype_release_if_not_builtin(msg->datatype);
 }
 
+/* Not GPU memory in a host function of a stream. */
+static bool may_combine(const MPIR_Win * win)
+{
+    return !win->gpudt->is_gpu[win->comm_ptr->rank] || MPIR_Gpudt_takes_calls();
+}
+
 bool MPIDI_Gpudt_wintarget_advance(struct MPIDI_Gpudt_winmsg *msg)
 {
     if (msg->is_unposted) {
@@ -128,7 +134,7 @@ bool MPIDI_Gpudt_wintarget_advance(struct MPIDI_Gpudt_winmsg *msg)
     if (!MPIDI_Gpudt_winmsg_is_done(msg, &msg->data))
         return false;
     if (msg->is_pending) {
-        if (msg->nth != origin_of(msg)->ncombined)
+        if (msg->nth != origin_of(msg)->ncombined || !may_combine(msg->win))
             return false;
         accumulate_combine(msg);
     }
