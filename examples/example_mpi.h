@@ -39,6 +39,15 @@ static inline int memory_choose(const char *program, int wanted, MPI_Comm comm)
     MPI_Comm node;
 
     count = gpu_count(&why);
+#ifdef MPIX_GPU_SUPPORT_CUDA
+    int is_supported = 0;
+
+    MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &is_supported);
+    if (count > 0 && !is_supported) {
+        count = 0;
+        why = "MPI takes no GPU memory";
+    }
+#endif
     MPI_Allreduce(&count, &fewest, 1, MPI_INT, MPI_MIN, comm);
     if (fewest > 0) {
         MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);

@@ -132,7 +132,9 @@ static void call_nccl(enum call c, size_t bytes, double *from, double *to)
                                           stream);
             break;
         case BCAST:
-            res = nccl->ncclBroadcast(from, to, n, NCCL_FLOAT64, 0, nccl_comm, stream);
+            /* in place at the root, as MPI_Bcast is */
+            res = nccl->ncclBroadcast(from, rank == 0 ? from : to, n, NCCL_FLOAT64, 0, nccl_comm,
+                                      stream);
             break;
         case ALLGATHER:
             res = nccl->ncclAllGather(from, to, part, NCCL_FLOAT64, nccl_comm, stream);

@@ -5,8 +5,8 @@
 
 /* Measures MPI_Pack and MPI_Unpack on GPU memory, one rank, as CSV, together with references from
  * the same run: kernels written by hand for each layout, the driver's own copies, a contiguous copy
- * of the packed size, and an empty launch. Every pack is compared byte by byte with that of the
- * kernel by hand. Times are microseconds, medians of the whole call.
+ * of the packed size, and an empty launch. Of each layout the plain pack to GPU memory is compared byte by
+ * byte with that of the kernel by hand; the other forms, unpacking and host memory are only timed. Times are microseconds, medians of the whole call.
  *
  *   bench_pack REF_CUBIN BYTES[,BYTES...] LAYOUT[,LAYOUT...]|all
  *

@@ -33,6 +33,8 @@
  *                     one unpacks), fused-host (the same through pinned host memory)
  *   peers             one of many messages of 64 to 8192 bytes that each rank sends to every
  *                     other; bytes is the mean; type TYPE_rN: N ranks
+ *   bare-read, -write, bare-packed-N  a kernel of the user without MPI, which reads from the other GPU,
+ *                     writes to it, or packs, copies and unpacks in N pieces; method hand
  *   first             the first message and an empty answer; first-next: the second; first-peer:
  *                     the first to each further rank; first-init: MPI_Init; type TYPE_rN
  *   limit:...         lower bounds of any method: an empty launch with a synchronize; the call

@@ -247,7 +247,7 @@ static void sample_fused(struct bench *bench)
 
 #endif
 
-/* Whether a method applies: those by hand only to GPU memory or where the user's data are. */
+/* Whether a method applies: those by hand in GPU memory only; --methods datatype chooses all of them. */
 static int has_method(const struct options *opt, int method)
 {
     return opt->method[METHOD__DATATYPE] && (method == HALO__DATATYPE || halo.on_gpu);

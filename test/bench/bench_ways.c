@@ -7,7 +7,7 @@
  * (typed-contig) and the reverse (contig-typed), and both ends alike (typed-typed), from memory of
  * cuMemAlloc or, with --pool, of a pool, which other processes cannot map. To be run once with each
  * value of MPIR_CVAR_GPUDT_DIRECT, which is part of the rows: half the time of a round trip. What
- * arrives is checked once. With --box, cubes of doubles within cubes of twice the side instead of
+ * arrives is checked before and after. With --box, cubes of doubles within cubes of twice the side instead of
  * vectors; MPIR_CVAR_GPUDT_FORBID=copy2d compares kernels with the driver's 3-D copy.
  *
  *   mpiexec -n 2 bench_ways [--pool] [--box] [--most BYTES] [--milliseconds MS]
@@ -113,6 +113,11 @@ static int case_measure(const char *name, size_t bytes, size_t span)
     MPI_Bcast(&n, 1, MPI_INT, 0, MPI_COMM_WORLD);
     for (int i = 0; i < n && all; i++)
         seconds[i] = round_trip() / 2;
+    if (all) {
+        /* MPI may have begun to map memory meanwhile */
+        right = is_right(bytes, span);
+        MPI_Allreduce(&right, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    }
     if (rank == 0 && all)
         bench_row(name, (long long) bytes, seconds, n);
     if (!all && rank == 0)
@@ -185,12 +190,16 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (int i = 1; i < argc; i++) {
-        is_pool |= strcmp(argv[i], "--pool") == 0;
-        is_box |= strcmp(argv[i], "--box") == 0;
-        if (strcmp(argv[i], "--most") == 0 && i + 1 < argc)
+        if (strcmp(argv[i], "--pool") == 0)
+            is_pool = 1;
+        else if (strcmp(argv[i], "--box") == 0)
+            is_box = 1;
+        else if (strcmp(argv[i], "--most") == 0 && i + 1 < argc)
             most = bench_number(argv[++i], 256L << 20);
         else if (strcmp(argv[i], "--milliseconds") == 0 && i + 1 < argc)
             milliseconds = bench_number(argv[++i], 10000);
+        else
+            most = 0;           /* an unknown word */
     }
     if (ranks != 2 || most == 0 || milliseconds == 0 || cuInit(0) != CUDA_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 2);

@@ -150,6 +150,10 @@ int main(int argc, char *argv[])
     seconds = malloc((size_t) most * sizeof(*seconds));
     b.from = malloc((size_t) max * 2 * (size_t) nranks);
     b.to = malloc((size_t) max * 2 * (size_t) nranks);
+    if (!seconds || !b.from || !b.to) {
+        fprintf(stderr, "hostcoll: no memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
     if (rank == 0)
         bench_header("us_median");
     for (long bytes = min < 8 ? 8 : min; bytes <= max && good; bytes *= 8) {
