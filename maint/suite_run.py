@@ -9,6 +9,7 @@ inherited through mpiexec and spawned programs, and only processes with the mark
 """
 
 import concurrent.futures
+import glob
 import os
 import queue
 import re
@@ -140,12 +141,14 @@ class Runner:
         return os.path.join(self.args.tests, ".run-suite")
 
     def _configured(self, record):
-        """True if the last configure had the same arguments and is newer than its source."""
+        """True if the last configure had the same arguments and is newer than what it reads: its source,
+        and the lists of tests that it makes others of."""
+        inputs = [os.path.join(self.args.source, "configure")]
+        inputs += glob.glob(os.path.join(self.args.source, "**", "testlist*.in"), recursive=True)
         try:
             with open(self._record(), encoding="utf-8") as file:
                 same = file.read() == record
-            return same and (os.path.getmtime(self._record()) >
-                             os.path.getmtime(os.path.join(self.args.source, "configure")))
+            return same and os.path.getmtime(self._record()) > max(map(os.path.getmtime, inputs))
         except OSError:
             return False
 
