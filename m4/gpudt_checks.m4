@@ -103,6 +103,7 @@ gpudt_cuda_archs=
 AC_ARG_VAR([NVCC],[CUDA compiler])
 AC_ARG_VAR([GPUDT_CUDA_ARCHS],[architectures to make GPU kernels for, as in "80 90"
                                (default: enough for all that nvcc knows, from 75 up)])
+gpudt_user_nvcc=$NVCC
 case $with_cuda in
     no) NVCC= ;;
     auto|yes)
@@ -113,14 +114,21 @@ case $with_cuda in
         NVCC=$with_cuda/bin/nvcc
         AS_IF([test -x "$NVCC"],[],[AC_MSG_ERROR([--with-cuda=$with_cuda: $NVCC does not exist; give the folder of a CUDA toolkit])]) ;;
 esac
+AS_IF([test "x$with_cuda" = xyes && test -z "$NVCC"],
+      [AC_MSG_ERROR([--with-cuda: there is no nvcc in CUDA_HOME, PATH or /usr/local/cuda; give the folder of a CUDA toolkit])])
 AS_IF([test -n "$NVCC"],[
-    AC_MSG_CHECKING([whether $NVCC works])
+    AC_MSG_CHECKING([whether $NVCC works, of CUDA 12.1 or newer])
     cat > conftest.cu <<_GPUDT_EOF
 #include <cuda.h>
+#if CUDA_VERSION < 12010
+#error a toolkit before 12.1
+#endif
 extern "C" __global__ void k(CUdeviceptr *p) { *p = CUDA_VERSION; }
 _GPUDT_EOF
     AS_IF([AC_TRY_COMMAND([$NVCC -cubin -arch=sm_80 -o conftest.cubin conftest.cu >&AS_MESSAGE_LOG_FD 2>&1])],[
         AC_MSG_RESULT([yes])
+        # make may run configure again, where PATH or CUDA_HOME do not lead to it
+        AS_IF([test -z "$gpudt_user_nvcc"],[ac_configure_args="$ac_configure_args 'NVCC=$NVCC'"])
         # nvcc may be a script that runs another one: ask it for the folder of its toolkit
         gpudt_cuda_dir=`$NVCC --dryrun conftest.cu 2>&1 | sed -n 's/^#\\$ TOP=//p'`
         gpudt_cuda_dir=`cd "$gpudt_cuda_dir" && pwd`
@@ -139,7 +147,8 @@ _GPUDT_EOF
         gpudt_cuda_archs=`tr '\n' ' ' < conftest.chosen | sed 's/ $//'`
     ],[
         AC_MSG_RESULT([no])
-        AS_IF([test "x$with_cuda" != xauto],[AC_MSG_ERROR([$NVCC cannot compile a kernel; see config.log])])
+        AS_IF([test "x$with_cuda" != xauto],[AC_MSG_ERROR([$NVCC is older than CUDA 12.1, or cannot compile a kernel; see config.log])])
+        AC_MSG_WARN([$NVCC is older than CUDA 12.1, or cannot compile a kernel; see config.log])
         NVCC=
     ])
     rm -f conftest.cu conftest.cubin conftest.archs conftest.chosen

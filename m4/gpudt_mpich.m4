@@ -64,7 +64,7 @@ AS_IF([cmp -s configure-mpich.new configure-mpich && test -x build/config.status
     rm -f configure-mpich.new
     AC_MSG_NOTICE([MPICH is configured already])
 ],[
-    rm -rf build
+    rm -rf build configure-mpich
     AS_MKDIR_P([build])
     AS_MKDIR_P([log])
     AC_MSG_NOTICE([configuring MPICH (some minutes; output in log/configure-mpich.log)])
@@ -85,7 +85,7 @@ gpudt_of_mpich() {
 }
 AS_IF([test -n "$NVCC"],
       [gpudt_kernels="CUDA $gpudt_cuda_version ($NVCC), architectures $gpudt_cuda_archs"],
-      [gpudt_kernels="none (no CUDA compiler): GPU buffers will not be recognised"])
+      [gpudt_kernels="none (no working CUDA compiler): GPU buffers will not be recognised"])
 AS_IF([test -z "`gpudt_of_mpich BUILD_F77_BINDING_TRUE`"],
       [gpudt_bindings="`gpudt_of_mpich FC` $gpudt_fflags"],[gpudt_bindings=no])
 AS_CASE(["`gpudt_of_mpich hwloclib` `gpudt_of_mpich WRAPPER_LIBS`"],
